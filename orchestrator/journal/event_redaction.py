@@ -9,8 +9,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from orchestrator.domain.event import Event, parse_event
+from pydantic_core import PydanticSerializationError
+
+from orchestrator.domain.event import Event, format_event_body, parse_event
 from orchestrator.domain.event.work import ModelReplied, ToolCalled
+from orchestrator.domain.text.encoding import make_value_encodable
 from orchestrator.redact.redactor import Redactor
 
 UNREDACTED_FIELDS = frozenset(
@@ -101,3 +104,12 @@ def _redact_value(key: str, value: Any, change: TextChange, to_the_letter: TextC
     if isinstance(value, list | tuple):
         return [_redact_value(key, item, change, to_the_letter) for item in value]
     return value
+
+
+def escape_surrogates(event: Event) -> Event:
+    """Return the event as it will be read again: itself, or with its lone surrogates spelled out."""
+    try:
+        event.model_dump_json()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return parse_event(event.kind, event.v, json.dumps(make_value_encodable(json.loads(format_event_body(event)))))
+    return event

@@ -19,12 +19,11 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
 from orchestrator.domain.text.encoding import make_encodable
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
-from orchestrator.journal.event_redaction import redact_event
+from orchestrator.journal.event_redaction import escape_surrogates, redact_event
 from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.state.derivation import derive_whole_state
 from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.event_store import EventStore
-from orchestrator.journal.storage.surrogates import escape_surrogates
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Clock
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor

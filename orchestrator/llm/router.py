@@ -9,8 +9,7 @@ from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.litellm_adapter.client import LiteLLMClient
-from orchestrator.llm.scripted_model.cursor import ScriptKey
-from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel, ScriptKey
 from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
 

@@ -1,6 +1,6 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -11,15 +11,15 @@ from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId, parse_unit_task
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.goal import iterations
-from orchestrator.engine.goal.landing import land_tasks
 from orchestrator.engine.goal.planning import run_planning_round
 from orchestrator.engine.goal.schedule import (
     Action,
@@ -40,6 +40,8 @@ from orchestrator.engine.pull_request.proposal import propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
+from orchestrator.queue.composition import MergeComposer
+from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 _INBOX_PAUSE_S = 0.05
 
@@ -240,3 +242,24 @@ class GoalRun:
 
 def _join_reasons(verdict: IterationVerdict) -> str:
     return "; ".join(verdict.reasons)
+
+
+async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
+    """Return one round of the queue over these tasks, in this order."""
+    candidates: dict[UnitId, CommitId] = {}
+    for name in tasks:
+        task = context.state.tasks[name]
+        if task.candidate is not None:
+            candidates[task.unit] = task.candidate.commit
+    composer = MergeComposer(
+        context.repository.git, candidates, lambda unit: _build_message(context, unit), context.commit_date
+    )
+    lander = Lander(context.journal, context.gate, context.branch, context.hooks)
+    round_name = f"round {len(context.state.trials) + 1}"
+    targeting = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
+    return await lander.land_units(round_name, tuple(candidates), composer, targeting)
+
+
+def _build_message(context: RunContext, unit: UnitId) -> str:
+    task = context.state.tasks[parse_unit_task(unit)].spec
+    return f"{sanitize_title(task.title)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

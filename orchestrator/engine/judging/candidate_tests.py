@@ -1,18 +1,28 @@
 """Testing a candidate: the gate on its tree, the tests of its base on its code, the task's own checks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anyio import to_thread
 
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.judging.check import CANARY_CHECK, CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.judging.check import (
+    CANARY_CHECK,
+    NEW_TESTS_CHECK,
+    CheckSpec,
+    Difference,
+    Receipt,
+    ReportFormat,
+)
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit
-from orchestrator.engine.judging.test_credibility import NewTestsReport, run_canaries, run_new_tests_on_base
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
-from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
+from orchestrator.judge.rules.new_tests import has_behaviour_change, list_new_test_files
 from orchestrator.judge.rules.protected_files import list_held_back_tests
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.verdict.decision import VerdictEvidence
@@ -21,6 +31,14 @@ from orchestrator.ports.gate import GateResult
 _UNDER_THE_BASE_TESTS = Difference(
     problems=("that is how the tests of the base judge the change, without its own changes to tests",)
 )
+
+
+@dataclass(frozen=True)
+class NewTestsReport:
+    """How a candidate's new tests end with and without its code, None if nobody asked; with the receipts behind it."""
+
+    outcomes: NewTestOutcomes | None = None
+    receipts: Sequence[Receipt] = ()
 
 
 async def collect_test_evidence(
@@ -105,3 +123,35 @@ async def _read_excerpt(context: RunContext, difference: Difference, red: Sequen
         return ""
     output = await context.journal.read_text(red[0].output)
     return extract_failure_excerpt(output, (*difference.new_failures, *difference.unsettled, *difference.missing_tests))
+
+
+async def run_canaries(context: RunContext, candidate: CandidateTaken, purpose: Purpose) -> GateResult | None:
+    """Return what canaries say of a candidate's tree; None where there are none."""
+    if context.canaries is None or not context.config.gate.canaries:
+        return None
+    return await context.canaries.check_tree(candidate.commit, candidate.tree, purpose)
+
+
+async def run_new_tests_on_base(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: Purpose
+) -> NewTestsReport:
+    """Run the tests that a candidate adds on its base, without its code; only where it changes both."""
+    mode = context.config.gate.new_tests
+    paths = () if mode == "off" else list_new_test_files(changes.files, build_grant_matcher(state.spec.grants))
+    if not paths or not await to_thread.run_sync(has_behaviour_change, changes.files):
+        return NewTestsReport()
+    gate, base = context.gate, state.attempts[-1].base
+    before = await gate.collect_outcomes(base, await context.read_tree_id(base), purpose.with_detail("its base"))
+    now = await gate.collect_outcomes(candidate.commit, candidate.tree, purpose)
+    if before is None or now is None or not now.keys() - before.keys():
+        return NewTestsReport()
+    message = "The base under the new tests of the candidate"
+    mixed = await create_restored_commit(
+        context.repository.git, base, candidate.commit, paths, context.commit_date, message
+    )
+    if mixed is None:
+        return NewTestsReport()
+    receipts, without_change = await gate.run_checks_under_id(
+        NEW_TESTS_CHECK, mixed.commit, mixed.tree, purpose.with_detail("new tests on its base")
+    )
+    return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)

@@ -1,7 +1,10 @@
 """Making a run's refs writable again after a process died or the power was cut, before anything is written to them."""
 
+import os
+import socket
 from collections.abc import Iterable
 from pathlib import Path
+from uuid import uuid4
 
 from anyio import to_thread
 
@@ -13,9 +16,12 @@ from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.ports.effect import record_effect
+from orchestrator.queue.pr_branch import LandingFence
 from worktrees.git import Git
 from worktrees.locks.git_lock_files import list_lock_files
 from worktrees.object_store.packs import find_existing_objects
+from worktrees.object_store.trees import write_blob
 from worktrees.ref_store.power_loss import (
     find_broken_refs,
     find_broken_refs_sync,
@@ -23,7 +29,7 @@ from worktrees.ref_store.power_loss import (
     remove_empty_objects,
     replace_broken_ref,
 )
-from worktrees.ref_store.refs import list_refs, remove_dead_ref_locks, set_ref
+from worktrees.ref_store.refs import list_refs, move_ref, read_ref, remove_dead_ref_locks, set_ref
 
 
 async def repair_refs(git: Git, journal: Journal) -> None:
@@ -109,3 +115,23 @@ def collect_recorded_refs(events: Iterable[RecordedEvent]) -> dict[str, str]:
             case _:
                 pass
     return refs
+
+
+async def raise_landing_fence(git: Git, journal: Journal) -> LandingFence:
+    """Make this process the one that may land; a landing of any earlier one fails from now on.
+
+    The ref is read before the intent is recorded, and moved only if nobody moved it since: so of two processes that
+    start at once the one that claimed the journal last wins here too.
+
+    Raises:
+        RunTakenOver, RefMoved: another process was faster.
+    """
+    ref = RunRefs(journal.state.run.run).epoch
+    old = await read_ref(git, ref)
+    content = f"{journal.epoch} process {os.getpid()} on {socket.gethostname()} {uuid4().hex}\n"
+    fence = LandingFence(ref, await write_blob(git, content.encode()))
+    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=fence.object)
+    async with record_effect(journal, setting) as happening:
+        await move_ref(git, ref, fence.object, old, f"orchestrate: epoch {journal.epoch}")
+        happening.done = RefSet(key=setting.key)
+    return fence
