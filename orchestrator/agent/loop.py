@@ -4,10 +4,9 @@ Everything said and done is in the ledger before the next thing happens. A sessi
 last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
 """
 
-from orchestrator.agent.history import CHARS_PER_TOKEN, SessionHistory, Turn
+from orchestrator.agent.history import CHARS_PER_TOKEN, RestoredSession, SessionHistory, Turn, restore_session
 from orchestrator.agent.hook_points import SessionHooks
 from orchestrator.agent.model_calls import ModelCaller
-from orchestrator.agent.session_restore import RestoredSession, restore_session
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
 from orchestrator.agent.tool_execution import ToolExecutor

@@ -24,8 +24,7 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
-from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
-from orchestrator.project.recipe_limits import apply_recipe_limits
+from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.location import RunLocation

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.app.contract_notice import record_contract_change
 from orchestrator.app.run_creation import create_goal_run, create_migration_run
 from orchestrator.app.wiring import RunWatcher, open_run
-from orchestrator.domain.event.run import RepositoryMoved, RunPaused
+from orchestrator.config.layers import read_project_criteria
+from orchestrator.domain.event.run import Noticed, RepositoryMoved, RunPaused
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
@@ -21,6 +22,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.run.runner import MigrationRunner
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.ports.ledger import record_notice_once
 from orchestrator.project.options import Options
 from orchestrator.run_control.location import RunLocation, needs_engine, prepare_resume
 from worktrees.errors import GitError
@@ -121,3 +123,25 @@ async def execute_run(context: RunContext) -> None:
         await MigrationRunner(context, slots).run_migration()
     elif context.roles is not None:
         await GoalRun(context, context.roles).run_to_end()
+
+
+async def record_contract_change(context: RunContext) -> None:
+    """Record once which criteria of the project's file the run does not have: its contract stays as it was frozen."""
+    state = context.state
+    if state.goal.contract is None or state.ended is not None:
+        return
+    project_criteria = await to_thread.run_sync(read_project_criteria, context.repository.root)
+    run_criteria = {}
+    for criterion in state.goal.contract.criteria:
+        run_criteria[criterion.id] = criterion
+    changed = []
+    for criterion_settings in project_criteria:
+        if run_criteria.get(criterion_settings.id) != criterion_settings.build_criterion():
+            changed.append(criterion_settings.id)
+    text = (
+        f"the project's file asks for criteria that this run does not have, or not as they stand there now "
+        f"({', '.join(changed)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"
+    )
+    if changed:
+        notice = Noticed(level="warning", code=NoticeCode.CONTRACT_DIFFERS, paths=tuple(changed), text=text)
+        await record_notice_once(context.journal, notice)

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from orchestrator.config.number_types import NotNegative, Positive, Seconds
-from orchestrator.config.roles import RoleSettings
+from orchestrator.config.roles import NotNegative, Positive, RoleSettings, Seconds
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.frozen_model import FrozenModel

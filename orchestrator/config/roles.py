@@ -6,11 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from orchestrator.config.number_types import NotNegative, Positive, Seconds
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.sandbox.tier import Tier
+
+Positive = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0)]
 
 
 class Fallback(FrozenModel):

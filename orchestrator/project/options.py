@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.config.layers import LoadedConfig, load_config
+from orchestrator.config.layers import LoadedConfig, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.budget.price import Price
 from orchestrator.errors import UsageProblem
@@ -16,7 +16,7 @@ from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.throttling.providers import ProviderRules
-from orchestrator.migrate.recipe import RecipeEnv
+from orchestrator.migrate.recipe import RecipeEnv, StopRules
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
 from worktrees.safety.path_rules import escape_path
@@ -194,3 +194,22 @@ def build_provider_rules(config: Config) -> ProviderRules:
         for model in settings.list_fallback_chain():
             judge_keys.add(rules.get_limits_key(model.model, model.api_base or None))
     return rules.model_copy(update={"judge_keys": frozenset(judge_keys)})
+
+
+def apply_recipe_limits(project: ProjectContext, stop: StopRules) -> ProjectContext:
+    """Return the project with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
+    config = project.config
+    changes = {
+        "budget": {"usd": choose_lower_limit(config.budget.usd, stop.budget_usd)},
+        "run": {"time_limit_s": choose_lower_limit(config.run.time_limit_s, stop.wall_s)},
+    }
+    return replace(project, loaded=replace(project.loaded, config=_change_config(config, changes)))
+
+
+def choose_lower_limit(of_user: float, of_recipe: float) -> float:
+    """Return the lower of two limits, of which 0 means none."""
+    return min([limit for limit in (of_user, of_recipe) if limit > 0], default=0)
+
+
+def _change_config(config: Config, changes: Mapping[str, Any]) -> Config:
+    return Config.model_validate(merge_settings(config.model_dump(mode="json", by_alias=True), changes))

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.agent.history import SessionHistory
-from orchestrator.agent.session_restore import restore_session
+from orchestrator.agent.history import SessionHistory, restore_session
 from orchestrator.domain.chat import Message, Reply
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided

@@ -19,7 +19,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import Interrupted, OrchestrateError, PersonNeeded, UsageProblem, convert_error
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.llm.recorded_model import CallPosition, RecordedModel
-from orchestrator.llm.text_normalization import normalize_text
+from orchestrator.llm.request_digest import normalize_text
 from orchestrator.ports.forge import Forge
 from orchestrator.project.options import Options, open_repository, open_state_directory, resolve_script_paths
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
@@ -31,9 +31,8 @@ from orchestrator.replay.recorded_forge import RecordedForge
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import ReplayStopped
-from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder
+from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder, StoppingJournal, find_stops
 from orchestrator.replay.sequence.schedule import build_schedule
-from orchestrator.replay.sequence.stopped_calls import StoppingJournal, find_stops
 from orchestrator.run_control.location import RunLocation as RunPlace
 from prompts import PromptSource
 from worktrees.errors import GitError

@@ -38,7 +38,7 @@ from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
-from orchestrator.llm.litellm_adapter.openai_messages import render_messages
+from orchestrator.llm.litellm_adapter.message_conversion import render_messages
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.journal_search import SearchHit
 from tests.loopback.builders import call, reply

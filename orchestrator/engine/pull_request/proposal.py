@@ -12,7 +12,7 @@ from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.pull_request.push import push_branch
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import record_notice_once
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Making a run's refs writable again after a process died or the power was cut, before anything is written to them."""
+"""Making a run's refs writable again after a crash, before anything is written to them, and raising the landing fence.
+
+The fence is a ref of the run's own that names the process which may land; every landing verifies it.
+"""
 
 import os
 import socket

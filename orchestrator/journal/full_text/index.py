@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.journal.full_text.event_words import EventWords
-from orchestrator.journal.storage.transaction import open_transaction
+from orchestrator.journal.storage.schema import open_transaction
 from worktrees.errors import LockTimeout
 from worktrees.locks.file_lock import try_file_lock, wait_for_file_lock
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.journal.storage import schema
 from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum
 from orchestrator.journal.storage.problems import translate_sqlite_errors
-from orchestrator.journal.storage.transaction import open_transaction
+from orchestrator.journal.storage.schema import open_transaction
 from worktrees.durable_files import sync_file
 
 INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"

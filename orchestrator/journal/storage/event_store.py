@@ -22,7 +22,7 @@ from orchestrator.journal.storage.checksums import EventColumns, chain_sum, comp
 from orchestrator.journal.storage.event_reader import EventReader, read_all_events
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, translate_sqlite_errors
-from orchestrator.journal.storage.transaction import open_transaction
+from orchestrator.journal.storage.schema import open_transaction
 
 __all__ = ["EventStore", "read_all_events"]
 

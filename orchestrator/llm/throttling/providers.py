@@ -11,11 +11,10 @@ from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.llm.errors import CredentialsMissing, ModelError, QuotaExhausted
-from orchestrator.llm.litellm_adapter.reply_conversion import estimate_reply_usage
+from orchestrator.llm.litellm_adapter.message_conversion import estimate_reply_usage
 from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.llm.throttling.circuit_breaker import CircuitBreaker
-from orchestrator.llm.throttling.provider_queue import AdmittedCall, ProviderQueue
-from orchestrator.llm.throttling.quota import ClockReading, QuotaPool, read_clocks
+from orchestrator.llm.throttling.provider_queue import AdmittedCall, ClockReading, ProviderQueue, QuotaPool, read_clocks
 from orchestrator.llm.throttling.rate_limit import ProviderLimits, RateLimiter
 from orchestrator.ports.model_client import ModelClient
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from orchestrator.agent.history import restore_session
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
-from orchestrator.agent.session_restore import restore_session
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.files import (
     build_edit_tool,
