@@ -11,8 +11,8 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.state import RunState
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
-from orchestrator.llm.request_digest import normalize_message
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
+from orchestrator.llm.text_normalization import normalize_message
 from orchestrator.ports.model_client import ModelClient
 from orchestrator.replay.comparison.diffs import describe_decision, find_decision_difference
 from orchestrator.replay.recording import RecordedCall

@@ -19,7 +19,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import Interrupted, OrchestrateError, PersonNeeded, UsageProblem, convert_error
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.llm.recorded_model import CallPosition, RecordedModel
-from orchestrator.llm.request_digest import normalize_text
+from orchestrator.llm.text_normalization import normalize_text
 from orchestrator.ports.forge import Forge
 from orchestrator.project.options import Options, open_repository, open_state_directory, resolve_script_paths
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory

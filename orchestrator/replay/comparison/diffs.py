@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.domain.chat import Message, Reply, ToolCall
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.llm.request_digest import normalize_message
+from orchestrator.llm.text_normalization import normalize_message
 
 _WIDTH = 160
 _LINES = 40

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, Request, ToolCall, ToolSpec
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.llm.request_digest import hash_request, normalize_message, normalize_text
+from orchestrator.llm.request_digest import hash_request
+from orchestrator.llm.text_normalization import normalize_message, normalize_text
 from prompts import fence_text
 
 VOLATILE = [
