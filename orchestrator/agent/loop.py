@@ -76,12 +76,7 @@ class _Session:
     """A session under way."""
 
     def __init__(
-        self,
-        spec: SessionSpec,
-        asker: ModelCaller,
-        ledger: Ledger,
-        restored: RestoredSession,
-        session_hooks: SessionHooks,
+        self, spec: SessionSpec, asker: ModelCaller, ledger: Ledger, restored: RestoredSession, hooks: SessionHooks
     ) -> None:
         self._spec = spec
         self._asker = asker
@@ -89,8 +84,8 @@ class _Session:
         self._conversation = restored.conversation
         self._unfinished = restored.unfinished
         self._tree: TreeId | None = restored.tree
-        self._hooks = session_hooks
-        self._executor = ToolExecutor(spec, ledger, session_hooks)
+        self._hooks = hooks
+        self._executor = ToolExecutor(spec, ledger, hooks)
         self._stuck = StuckDetector(restored.conversation.turns)
 
     async def run(self) -> object:

@@ -2,11 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Protocol
 
-from orchestrator.domain.chat import ToolCall
+from orchestrator.agent.history import Turn
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
 
@@ -59,22 +58,6 @@ class StuckPattern(FrozenModel):
     nudge: str = ""
 
 
-class ObservedTurn(Protocol):
-    """A turn of a conversation: the calls of one reply and, by call id, what they returned."""
-
-    @property
-    def tool_calls(self) -> Sequence[ToolCall]:
-        """The calls, none in a text-only reply."""
-
-    @property
-    def observations(self) -> Mapping[str, str]:
-        """Call id → observation."""
-
-    @property
-    def failed(self) -> bool:
-        """True if one of the calls was refused or failed."""
-
-
 def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
     """Return the pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
     window = turns[-WINDOW_TURNS:]
@@ -87,7 +70,7 @@ def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
     return nearly
 
 
-def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
+def fingerprint_turn(turn: Turn) -> TurnFingerprint:
     """Return the turn without what varies between equal turns."""
     results = [turn.observations[call.id] for call in turn.tool_calls if call.id in turn.observations]
     return TurnFingerprint(
@@ -100,11 +83,11 @@ def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
 class StuckDetector:
     """Follows a session turn by turn; begins with the turns that were there before."""
 
-    def __init__(self, turns: Iterable[ObservedTurn] = ()) -> None:
+    def __init__(self, turns: Iterable[Turn] = ()) -> None:
         self._turns = list(map(fingerprint_turn, turns))
         self._found = find_stuck_pattern(self._turns)
 
-    def record_turn(self, turn: ObservedTurn) -> str:
+    def record_turn(self, turn: Turn) -> str:
         """Take one more turn into account.
 
         Returns:

@@ -20,24 +20,10 @@ from orchestrator.errors import UsageProblem
 PROJECT_FILE = "orchestrate.toml"
 _PREFIX = "ORCHESTRATE__"
 _USER_ONLY_KEYS = (
-    ("hands",),
-    ("state",),
-    ("approval",),
-    ("budget",),
-    ("prices",),
-    ("retry",),
-    ("providers",),
-    ("gc",),
-    ("pr", "checks_wait_s"),
-    ("pr", "checks_poll_s"),
-    ("redact",),
-    ("run", "time_limit_s"),
-    ("roles", "*", "model"),
-    ("roles", "*", "api_base"),
-    ("roles", "*", "api_key_env"),
-    ("roles", "*", "fallbacks"),
-    ("roles", "worker", "variants"),
-    ("roles", "judge", "lenses"),
+    *(("hands",), ("state",), ("approval",), ("budget",), ("prices",), ("retry",), ("providers",), ("gc",)),
+    *(("redact",), ("pr", "checks_wait_s"), ("pr", "checks_poll_s"), ("run", "time_limit_s")),
+    *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
+    *(("roles", "worker", "variants"), ("roles", "judge", "lenses")),
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")

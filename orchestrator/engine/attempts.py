@@ -3,15 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.commands.definitions import Retry
+from orchestrator.domain.event import work
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.event.work import (
-    AttemptEnded,
-    AttemptStarted,
-    CandidateTaken,
-    CandidateTaking,
-    TaskEnded,
-    TurnEnded,
-)
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
@@ -39,10 +32,10 @@ async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     attempt = await _next_attempt(context, roles, state)
     if veto := await find_attempt_veto(context, state, attempt):
         reason = f"refused by a hook: {veto}"
-        refused = TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
+        refused = work.TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
         await context.journal.append(refused)
         return
-    await context.journal.append(AttemptStarted(task=task, attempt=attempt))
+    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt))
     await continue_attempt(context, roles, task)
 
 
@@ -64,9 +57,9 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     finally:
         await workspace.close()
     if isinstance(result, Handoff):
-        ended = AttemptEnded(task=task, number=attempt.number, exit=Exit.FINISHED, handoff=result)
+        ended = work.AttemptEnded(task=task, number=attempt.number, exit=Exit.FINISHED, handoff=result)
     else:
-        ended = AttemptEnded(task=task, number=attempt.number, exit=result.exit, detail=result.detail)
+        ended = work.AttemptEnded(task=task, number=attempt.number, exit=result.exit, detail=result.detail)
     await context.journal.append(ended)
     await notify_attempt_ended(context, task)
 
@@ -116,7 +109,7 @@ async def _fork_attempt(context: RunContext, roles: Roles, state: TaskState, ret
     recorded = await context.journal.list_session_events(parent.session)
     tree = None
     for one in recorded:
-        if isinstance(one.event, TurnEnded) and one.event.turn <= turn:
+        if isinstance(one.event, work.TurnEnded) and one.event.turn <= turn:
             tree = one.event.tree
     return Attempt(
         task=state.spec.id,
@@ -184,11 +177,11 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
     key = context.journal.build_next_key(f"candidate/{attempt.task}@{attempt.number}")
     ref = context.refs.build_candidate_ref(attempt.task, attempt.number)
     message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
-    taking = CandidateTaking(key=key, task=attempt.task, number=attempt.number)
+    taking = work.CandidateTaking(key=key, task=attempt.task, number=attempt.number)
     async with record_effect(context.journal, taking) as happening:
         snapshot = await workspace.take_snapshot(message, ref, attempt.base)
         changed = await diff_trees(context.repository.git, attempt.base, snapshot.commit)
-        happening.done = CandidateTaken(
+        happening.done = work.CandidateTaken(
             key=key,
             task=attempt.task,
             number=attempt.number,

@@ -19,40 +19,12 @@ from orchestrator.redact.redactor import Redactor
 UNREDACTED_FIELDS = frozenset(
     {
         *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
-        *(
-            "continues",
-            "call_id",
-            "call",
-            "run",
-            "unit",
-            "units",
-            "receipt",
-            "receipts",
-            "subject",
-            "check",
-            "name",
-            "lens",
-            "rule",
-            "code",
-            "variant",
-        ),
+        *("continues", "call_id", "call", "run", "unit", "units", "receipt", "receipts", "subject", "check", "name"),
+        *("lens", "rule", "code", "variant", "site", "owner", "cache_key", "shard", "shards", "redo", "revision"),
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
-        *(
-            "site",
-            "owner",
-            "cache_key",
-            "shard",
-            "shards",
-            "redo",
-            "revision",
-            "partners",
-            "group",
-            "groups",
-            "flag",
-            "stands",
-        ),
+        *("partners", "group", "groups", "flag", "stands"),
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
     }
 )

@@ -3,15 +3,9 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from orchestrator.agent.edits import refusals
+from orchestrator.agent.edits import matching, refusals
 from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
-from orchestrator.agent.edits.matching import (
-    LINE_KEYS,
-    MatchLevel,
-    find_line_sequences,
-    find_offsets,
-    fold_and_strip_line,
-)
+from orchestrator.agent.edits.matching import MatchLevel
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
 from orchestrator.domain.frozen_model import FrozenModel
@@ -84,7 +78,7 @@ def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> Mat
     for body in bodies:
         starts.append(offset)
         offset += len(body) + 1
-    found = find_offsets("\n".join(bodies), old)
+    found = matching.find_offsets("\n".join(bodies), old)
     if len(found) > 1 and not replace_all:
         return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)
     splices = []
@@ -122,10 +116,10 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
 def _replace_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
     """Return one splice by the strictest rung beyond the exact one that matches at all."""
     bodies = file.bodies
-    if not any(map(fold_and_strip_line, quote.old)):
+    if not any(map(matching.fold_and_strip_line, quote.old)):
         return refusals.refuse_not_found(bodies, quote.old, quote.new)
-    for rung, key in LINE_KEYS.items():
-        if starts := find_line_sequences(bodies, quote.old, key):
+    for rung, key in matching.LINE_KEYS.items():
+        if starts := matching.find_line_sequences(bodies, quote.old, key):
             return _build_result(file, [(quote, start) for start in starts], rung, rung)
     return _replace_numbered(file, quote)
 
@@ -139,8 +133,8 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
     for rung in (MatchLevel.TRAILING, MatchLevel.TYPOGRAPHY):
         found = []
         for reading in readings:
-            if any(map(fold_and_strip_line, reading.old)):
-                for start in find_line_sequences(bodies, reading.old, LINE_KEYS[rung]):
+            if any(map(matching.fold_and_strip_line, reading.old)):
+                for start in matching.find_line_sequences(bodies, reading.old, matching.LINE_KEYS[rung]):
                     found.append((reading, start))
         if found:
             return _build_result(file, found, rung, MatchLevel.NUMBERS)
@@ -150,7 +144,10 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
 
 
 def _build_result(
-    file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
+    file: FileText,
+    found: Sequence[tuple[LineReplacement, int]],
+    rung: MatchLevel,
+    reported: MatchLevel,
 ) -> MatchedSplices | EditRefusal:
     if len(found) > 1:
         return refusals.refuse_ambiguous([start + 1 for _, start in found], reported)
@@ -167,6 +164,3 @@ def _describe_span(span: EditedSpan) -> str:
     if span.first == span.last:
         return f"line {span.first}"
     return f"lines {span.first}-{span.last}"
-
-
-__all__ = ["EditRefusal", "EditResult", "EditedSpan", "MatchLevel", "apply_edit"]

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from orchestrator.agent.edits.editor import EditRefusal, apply_edit
+from orchestrator.agent.edits.editor import apply_edit
+from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.tool_reach import ToolReach

@@ -19,20 +19,8 @@ from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
-from orchestrator.engine.goal import iterations
+from orchestrator.engine.goal import iterations, schedule
 from orchestrator.engine.goal.planning import run_planning_round
-from orchestrator.engine.goal.schedule import (
-    Action,
-    ContinueAttempt,
-    EndTask,
-    JudgeAttempt,
-    LandTasks,
-    PlanRound,
-    ScheduleLimits,
-    StartAttempt,
-    get_action_tasks,
-    list_due_actions,
-)
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.merge import is_being_merged, merge_when_green
@@ -52,13 +40,13 @@ class GoalRun:
     def __init__(self, context: RunContext, roles: Roles) -> None:
         self._context = context
         self._roles = roles
-        self._busy: dict[Action, anyio.CancelScope] = {}
+        self._busy: dict[schedule.Action, anyio.CancelScope] = {}
         self._withdrawn: frozenset[TaskId] = frozenset()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
         self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
-        self._halted: set[Action] = set()
+        self._halted: set[schedule.Action] = set()
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -103,23 +91,25 @@ class GoalRun:
         while await to_thread.run_sync(lambda: any(True for _ in inbox.iterate_commands())):  # noqa: ASYNC110  a folder
             await anyio.sleep(_INBOX_PAUSE_S)
 
-    def _list_wanted_actions(self) -> list[Action]:
+    def _list_wanted_actions(self) -> list[schedule.Action]:
         if self._needed is not None:
             return []
         if self._limit is not None and self._budget != self._context.config.budget:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
             self._halted.clear()
         settings = self._context.config.run
-        bounds = ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
-        wanted = list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
+        bounds = schedule.ScheduleLimits(
+            settings.max_workers, settings.max_attempts, finish_only=self._limit is not None
+        )
+        wanted = schedule.list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
-    def _is_withdrawn(self, action: Action) -> bool:
+    def _is_withdrawn(self, action: schedule.Action) -> bool:
         """Return True if a task of the action is withdrawn, also one that a planner has just submitted."""
         lineage = self._context.state.iterate_lineage
-        return any(self._withdrawn.intersection(lineage(task)) for task in get_action_tasks(action))
+        return any(self._withdrawn.intersection(lineage(task)) for task in schedule.get_action_tasks(action))
 
-    async def _perform(self, action: Action) -> None:
+    async def _perform(self, action: schedule.Action) -> None:
         """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
 
         On a spent budget what is finished is still judged and landed.
@@ -154,9 +144,9 @@ class GoalRun:
         self._withdrawn = frozenset(task.spec.id for task in concerned)
         try:
             for action, scope in self._busy.items():
-                if self._withdrawn.intersection(get_action_tasks(action)):
+                if self._withdrawn.intersection(schedule.get_action_tasks(action)):
                     scope.cancel()
-            while any(self._withdrawn.intersection(get_action_tasks(action)) for action in self._busy):
+            while any(self._withdrawn.intersection(schedule.get_action_tasks(action)) for action in self._busy):
                 await self._changed.wait()
                 await anyio.lowlevel.checkpoint()
             yield
@@ -166,20 +156,20 @@ class GoalRun:
     def _wake(self) -> None:
         self._changed.set()
 
-    async def _carry_out(self, action: Action) -> None:
+    async def _carry_out(self, action: schedule.Action) -> None:
         context, roles = self._context, self._roles
         match action:
-            case PlanRound(task):
+            case schedule.PlanRound(task):
                 await run_planning_round(context, roles, task)
-            case StartAttempt(task):
+            case schedule.StartAttempt(task):
                 await start_attempt(context, roles, task)
-            case ContinueAttempt(task):
+            case schedule.ContinueAttempt(task):
                 await continue_attempt(context, roles, task)
-            case JudgeAttempt(task):
+            case schedule.JudgeAttempt(task):
                 await judge_attempt(context, roles, task)
-            case LandTasks(tasks):
+            case schedule.LandTasks(tasks):
                 await land_tasks(context, tasks)
-            case EndTask(task, status, reason, cause):
+            case schedule.EndTask(task, status, reason, cause):
                 await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
 
     async def _close_iteration(self) -> None:

@@ -25,13 +25,7 @@ from worktrees.git import Git
 from worktrees.locks.git_lock_files import list_lock_files
 from worktrees.object_store.packs import find_existing_objects
 from worktrees.object_store.trees import write_blob
-from worktrees.ref_store.power_loss import (
-    find_broken_refs,
-    find_broken_refs_sync,
-    read_last_move,
-    remove_empty_objects,
-    replace_broken_ref,
-)
+from worktrees.ref_store import power_loss
 from worktrees.ref_store.refs import list_refs, move_ref, read_ref, remove_dead_ref_locks, set_ref
 
 
@@ -50,9 +44,9 @@ async def repair_refs(git: Git, journal: Journal) -> None:
     for ref in await remove_dead_ref_locks(git, prefixes):
         notices.append(f"{ref} was locked by a process that died")
     if state.open_intents:
-        emptied = await remove_empty_objects(git, state.run.started_at.timestamp())
+        emptied = await power_loss.remove_empty_objects(git, state.run.started_at.timestamp())
         notices += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
-    broken = await find_broken_refs(git, prefixes)
+    broken = await power_loss.find_broken_refs(git, prefixes)
     recorded = await to_thread.run_sync(_read_refs, journal.directory / "journal.db") if broken else {}
     notices += [await _restore_ref(git, ref, recorded.get(ref)) for ref in broken]
     notices += await _restore_missing(git, state)
@@ -64,7 +58,7 @@ def needs_ref_repair(git: Git, state: RunState) -> bool:
     """Return True if a ref of the run is locked or has lost its content, perhaps since the run ended. Blocks."""
     prefixes = _list_own_prefixes(state)
     locks = list_lock_files(git.git_dir / prefix for prefix in prefixes)
-    return next(locks, None) is not None or bool(find_broken_refs_sync(git, prefixes))
+    return next(locks, None) is not None or bool(power_loss.find_broken_refs_sync(git, prefixes))
 
 
 def _list_own_prefixes(state: RunState) -> tuple[str, ...]:
@@ -73,10 +67,10 @@ def _list_own_prefixes(state: RunState) -> tuple[str, ...]:
 
 async def _restore_ref(git: Git, ref: str, recorded: str | None) -> str:
     """Put a ref back where its reflog or the journal says that it was; return what became of it."""
-    wanted = [oid for oid in (await read_last_move(git, ref), recorded) if oid]
+    wanted = [oid for oid in (await power_loss.read_last_move(git, ref), recorded) if oid]
     known = await find_existing_objects(git, wanted)
     found = next((oid for oid in wanted if oid in known), None)
-    await replace_broken_ref(git, ref, found)
+    await power_loss.replace_broken_ref(git, ref, found)
     if found is None:
         return f"{ref} had lost its content, as after a power cut, and was removed: nothing is known that it held"
     return f"{ref} had lost its content, as after a power cut: it was put back at {found[:12]}"

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
@@ -91,12 +92,9 @@ class EventReader:
             JournalProblem: an event is of a kind or version this program does not know.
         """
         with translate_sqlite_errors(self.path):
-            found = []
-            for row in self._read_checked_rows("session = ?", session):
-                found.append(self._parse_row(row))
-            first = found[0].seq if found else 0
+            found = list(map(self._parse_row, self._read_checked_rows("session = ?", session)))
             query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
-            count = self._read_one(query, first, session)
+            count = self._read_one(query, found[0].seq if found else 0, session)
         if count != len(found):  # the index lies, or the table does
             raise DamagedJournal(self.path, 0, f"events of session {session} are missing")
         return found
@@ -110,9 +108,8 @@ class EventReader:
         """
         chosen = "SELECT seq FROM event WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
         with translate_sqlite_errors(self.path):
-            return list(
-                map(self._parse_row, self._read_checked_rows(f"seq IN ({chosen})", session, after, until, last))
-            )
+            rows = self._read_checked_rows(f"seq IN ({chosen})", session, after, until, last)
+            return list(map(self._parse_row, rows))
 
     def read_rows(self, after: int = 0, until: int | None = None) -> Iterator[EventColumns]:
         """Yield stored events above a seq, each held against its sum, its predecessor and the number there must be.
@@ -293,8 +290,5 @@ def _find_missing(first: int, last: int) -> str:
 
 def read_all_events(path: Path) -> Iterable[RecordedEvent]:
     """Yield all events of a journal file, for readers that need them once."""
-    store = EventReader.open_reader(path)
-    try:
-        yield from store.read_events()
-    finally:
-        store.close()
+    with closing(EventReader.open_reader(path)) as reader:
+        yield from reader.read_events()

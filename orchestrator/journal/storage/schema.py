@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from orchestrator.journal.storage.checksums import INITIAL_SUM, chain_sum
@@ -55,12 +55,9 @@ def create_journal_file(path: Path) -> None:
     """Make a journal without events; a process that is killed meanwhile leaves none."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
-    connection = sqlite3.connect(new, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
         script = f"{_TABLES} {_TRIGGERS} {_FENCE} {_format_version(SCHEMA_VERSION)}"
         connection.executescript(f"BEGIN; {script} COMMIT;")
-    finally:
-        connection.close()
     move_durably(new, path)
 
 

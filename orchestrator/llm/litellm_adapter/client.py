@@ -20,12 +20,7 @@ from anyio.to_thread import run_sync
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Unavailable, UnknownModel
-from orchestrator.llm.litellm_adapter.credentials import (
-    describe_key_variable,
-    find_credential_problem,
-    find_unbounded_problem,
-    read_api_key,
-)
+from orchestrator.llm.litellm_adapter import credentials
 from orchestrator.llm.litellm_adapter.error_mapping import map_error
 from orchestrator.llm.litellm_adapter.message_conversion import (
     build_reply,
@@ -108,9 +103,9 @@ class LiteLLMClient:
         Raises:
             ModelError: the try failed; its class says what to do about it.
         """
-        if unbounded := find_unbounded_problem(request.model):
+        if unbounded := credentials.find_unbounded_problem(request.model):
             raise UnknownModel(unbounded)
-        key = read_api_key(request.model, request.api_base, request.api_key_env)
+        key = credentials.read_api_key(request.model, request.api_base, request.api_key_env)
         litellm = await self._loaded()
         meter = ReplyMeter(request.model, self._max_reply_bytes, is_streamed=bool(request.stall_timeout_s))
         try:
@@ -146,7 +141,7 @@ class LiteLLMClient:
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """Return what is wrong with the name or the credentials, with the variable to set; makes no call."""
-        return await run_sync(find_credential_problem, await self._loaded(), model, api_base, api_key_env)
+        return await run_sync(credentials.find_credential_problem, await self._loaded(), model, api_base, api_key_env)
 
     async def find_price(self, model: str) -> Price | None:
         """Return the user's own price for a model, else the list's; None when neither has one."""
@@ -190,7 +185,9 @@ class LiteLLMClient:
     def _translated(self, error: Exception, request: Request) -> ModelError:
         if isinstance(error, ModelError):
             return error
-        return map_error(error, request.model, describe_key_variable(request.model, request.api_key_env), self._now())
+        return map_error(
+            error, request.model, credentials.describe_key_variable(request.model, request.api_key_env), self._now()
+        )
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
         tokens = find_counted_usage(response)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import anyio
 
-from orchestrator.llm.errors import CallTimedOut, CircuitOpen, ModelError, QuotaExhausted, RateLimited, Unavailable
+from orchestrator.llm import errors
 from orchestrator.llm.throttling.circuit_breaker import CircuitBreaker
 from orchestrator.llm.throttling.rate_limit import CallStart, RateLimiter
 
@@ -86,7 +86,7 @@ class _Waiter:
     may_fail_over: bool
     until: float = math.inf
     call: AdmittedCall | None = None
-    refusal: ModelError | None = None
+    refusal: errors.ModelError | None = None
     event: anyio.Event = field(default_factory=anyio.Event)
 
     @property
@@ -94,26 +94,19 @@ class _Waiter:
         return self.call is None and self.refusal is None
 
 
+@dataclass(eq=False)
 class ProviderQueue:
     """One provider's pace, breaker and pool, and who waits for them.
 
     The judge may pass others who wait for what is kept for it; nobody passes a judge.
     """
 
-    def __init__(
-        self,
-        pace: RateLimiter,
-        breaker: CircuitBreaker,
-        pool: QuotaPool,
-        patience_s: float,
-        now: Callable[[], ClockReading],
-    ) -> None:
-        self.rate_limiter = pace
-        self.circuit_breaker = breaker
-        self.quota = pool
-        self._patience_s = patience_s
-        self._now = now
-        self._waiting: list[_Waiter] = []
+    rate_limiter: RateLimiter
+    circuit_breaker: CircuitBreaker
+    quota: QuotaPool
+    _patience_s: float
+    _now: Callable[[], ClockReading]
+    _waiting: list[_Waiter] = field(default_factory=list)
 
     async def wait_for_admission(self, model: str, tokens: int, *, is_judge: bool, may_fail_over: bool) -> AdmittedCall:
         """Wait until a call may begin; `leave` must follow.
@@ -138,15 +131,15 @@ class ProviderQueue:
             raise waiter.refusal or RuntimeError("a caller neither began nor was refused")
         return waiter.call
 
-    def record_failure(self, call: AdmittedCall, error: ModelError) -> None:
+    def record_failure(self, call: AdmittedCall, error: errors.ModelError) -> None:
         """Record that the call brought no reply."""
         call.is_failure_recorded = True
         now_s = self._now().steady_s
-        if isinstance(error, Unavailable | CallTimedOut):
+        if isinstance(error, errors.Unavailable | errors.CallTimedOut):
             self.circuit_breaker.record_failure(now_s, is_probe=call.is_probe)
             return
         self.circuit_breaker.record_answer()
-        if isinstance(error, RateLimited):
+        if isinstance(error, errors.RateLimited):
             self.rate_limiter.record_slowdown(call.start, now_s)
 
     def release_call(self, call: AdmittedCall) -> None:
@@ -198,17 +191,17 @@ class ProviderQueue:
             waiter.until = until
             waiter.event.set()
 
-    def _refusal(self, waiter: _Waiter, now: ClockReading) -> ModelError | None:
+    def _refusal(self, waiter: _Waiter, now: ClockReading) -> errors.ModelError | None:
         """Return why this caller waits in vain; None if it does not."""
-        error: ModelError | None = None
+        error: errors.ModelError | None = None
         paused_s = self.quota.get_pause_s(now)
         if self.quota.exhausted_message:
-            error = QuotaExhausted(self.quota.exhausted_message)
+            error = errors.QuotaExhausted(self.quota.exhausted_message)
         elif paused_s > self._patience_s:
-            error = RateLimited(f"{waiter.model}: the provider asked not to be called for a while", paused_s)
+            error = errors.RateLimited(f"{waiter.model}: the provider asked not to be called for a while", paused_s)
             error.opens_at = self.quota.get_opening_time(now)
         elif waiter.may_fail_over and self.circuit_breaker.is_open and self.circuit_breaker.get_wait_s(now.steady_s):
-            error = CircuitOpen(
+            error = errors.CircuitOpen(
                 f"{waiter.model}: {self.circuit_breaker.failure_count} calls in a row were not answered"
             )
         if error is not None:

@@ -8,14 +8,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.state import RunState
-from orchestrator.replay.comparison.outcomes import (
-    LandingPair,
-    find_changed_facts,
-    find_missing_facts,
-    get_final_tree,
-    has_same_environment,
-    pair_landings,
-)
+from orchestrator.replay.comparison import outcomes
 from orchestrator.replay.comparison.requests import Divergence
 from orchestrator.replay.reask import RepeatedCall
 
@@ -53,7 +46,7 @@ class ReplayReport(FrozenModel):
     same_bytes: int
     same_steadied: int
     divergences: tuple[Divergence, ...]
-    landings: tuple[LandingPair, ...]
+    landings: tuple[outcomes.LandingPair, ...]
     recorded_tree: str
     replayed_tree: str
     recorded_outcome: str
@@ -84,10 +77,10 @@ def find_fact_divergences(
     then: RunState, recorded: Sequence[RecordedEvent], now: RunState, replayed: Sequence[RecordedEvent]
 ) -> Iterator[Divergence]:
     """Yield every divergence that shows in what came of the two, but for the requests."""
-    yield from find_changed_facts(recorded, replayed)
+    yield from outcomes.find_changed_facts(recorded, replayed)
     if now.ended:
-        yield from find_missing_facts(recorded, replayed)
-    for pair, landing in zip(pair_landings(then, now), _landings(recorded), strict=False):
+        yield from outcomes.find_missing_facts(recorded, replayed)
+    for pair, landing in zip(outcomes.pair_landings(then, now), _landings(recorded), strict=False):
         if pair.replayed is not None and not pair.is_same:
             yield Divergence(seq=landing.seq, what=f"landing {pair.number}: tree {pair.recorded}, now {pair.replayed}")
 
@@ -107,12 +100,12 @@ def build_report(
         same_bytes=counts[0],
         same_steadied=counts[1],
         divergences=tuple(sorted(divergences, key=lambda one: one.seq)),
-        landings=pair_landings(then, now),
-        recorded_tree=get_final_tree(then),
-        replayed_tree=get_final_tree(now),
+        landings=outcomes.pair_landings(then, now),
+        recorded_tree=outcomes.get_final_tree(then),
+        replayed_tree=outcomes.get_final_tree(now),
         recorded_outcome=_outcome(then),
         replayed_outcome=_outcome(now),
-        has_same_environment=has_same_environment(then, now),
+        has_same_environment=outcomes.has_same_environment(then, now),
         **more,
     )
 
@@ -148,7 +141,7 @@ def build_report_object(report: ReplayReport) -> dict[str, Any]:
     }
 
 
-def _build_landing_object(pair: LandingPair) -> dict[str, Any]:
+def _build_landing_object(pair: outcomes.LandingPair) -> dict[str, Any]:
     landing = pair.model_dump(mode="json", exclude={"is_same_commit"})
     return landing | {"same": pair.is_same, "same_commit": pair.is_same_commit}
 
