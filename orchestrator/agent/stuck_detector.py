@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import partial
+from itertools import takewhile
 
 from orchestrator.agent.history import Turn
 from orchestrator.domain.frozen_model import FrozenModel
@@ -111,26 +113,13 @@ def _sort_arguments(written: str) -> str:
         return " ".join(written.split())
 
 
-def _count_same(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, TurnFingerprint], bool]) -> int:
+def _count_same(is_same: Callable[[TurnFingerprint, TurnFingerprint], bool], turns: Sequence[TurnFingerprint]) -> int:
     """Return how many of the last turns are the same as the very last one."""
-    length = 0
-    for turn in reversed(turns):
-        if not is_same(turn, turns[-1]):
-            break
-        length += 1
-    return length
+    return len(list(takewhile(lambda turn: is_same(turn, turns[-1]), reversed(turns))))
 
 
-def _measure_repetition(turns: Sequence[TurnFingerprint]) -> int:
-    return _count_same(turns, lambda turn, last: turn == last and bool(turn.actions))
-
-
-def _measure_repeated_error(turns: Sequence[TurnFingerprint]) -> int:
-    return _count_same(turns, lambda turn, last: turn.is_error and turn.actions == last.actions != ())
-
-
-def _measure_monologue(turns: Sequence[TurnFingerprint]) -> int:
-    return _count_same(turns, lambda turn, _: not turn.actions)
+def _repeats_error(turn: TurnFingerprint, last: TurnFingerprint) -> bool:
+    return turn.is_error and turn.actions == last.actions != ()
 
 
 def _measure_alternation(turns: Sequence[TurnFingerprint]) -> int:
@@ -138,18 +127,13 @@ def _measure_alternation(turns: Sequence[TurnFingerprint]) -> int:
     if len(turns) < 2 or turns[-1] == turns[-2] or not all(turn.actions for turn in turns[-2:]):
         return 0
     pairs = zip(reversed(turns), reversed(turns[:-2]), strict=False)
-    length = 2
-    for turn, before_last in pairs:
-        if turn != before_last:
-            break
-        length += 1
-    return length
+    return 2 + len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 _MEASURES: dict[StuckPatternName, Callable[[Sequence[TurnFingerprint]], int]] = {
-    StuckPatternName.ERROR: _measure_repeated_error,
-    StuckPatternName.REPETITION: _measure_repetition,
-    StuckPatternName.MONOLOGUE: _measure_monologue,
+    StuckPatternName.ERROR: partial(_count_same, _repeats_error),
+    StuckPatternName.REPETITION: partial(_count_same, lambda turn, last: turn == last and bool(turn.actions)),
+    StuckPatternName.MONOLOGUE: partial(_count_same, lambda turn, _: not turn.actions),
     StuckPatternName.ALTERNATION: _measure_alternation,
 }
 _LIMITS = {

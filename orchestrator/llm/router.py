@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from orchestrator.domain.budget.price import Price
@@ -82,9 +81,7 @@ class ModelRouter:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.aclose()
 
     def _client(self, model: str) -> ModelClient:

@@ -105,6 +105,13 @@ def open_state_directory(repository: GitRepository, configured: str) -> StateDir
     return state
 
 
+def open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
+    """Return a repository and its state directory, whatever the project configures. Blocks; raises as both do."""
+    repository = open_repository(options.repository)
+    config = load_config(None, {"state": options.flags.get("state", {})}).config
+    return repository, open_state_directory(repository, config.state.dir)
+
+
 def resolve_script_paths(config: Config) -> Config:
     """Return the configuration with absolute paths of scripted models, so that a resume finds them from anywhere."""
 

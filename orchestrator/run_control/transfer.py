@@ -21,9 +21,8 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.portable import archive_ref
 from orchestrator.portable.run_export import ArchiveExport, export_run
 from orchestrator.portable.run_import import ImportedRun, import_run
-from orchestrator.project.options import Options, open_repository, open_state_directory
+from orchestrator.project.options import Options, open_places
 from orchestrator.project.recipe_trust import iterate_exposed_paths
-from worktrees.repositories.repository import GitRepository
 
 _NOT_RESUMED = {"state", "gc"}
 """Tables that are this machine's business, whatever a run began with."""
@@ -49,7 +48,7 @@ async def export_run_archive(
     Raises:
         UsageProblem: there is no such run, or the file exists and may not be replaced.
     """
-    repository, state = await to_thread.run_sync(_open_places, options)
+    repository, state = await to_thread.run_sync(open_places, options)
     if target is not None and not may_replace:
         _require_free(target)
     run = state.find_run(wanted)
@@ -83,7 +82,7 @@ async def import_run_archive(
         UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
             places of this machine.
     """
-    repository, state = await to_thread.run_sync(_open_places, options)
+    repository, state = await to_thread.run_sync(open_places, options)
     replace_settings = None if trust_settings else partial(replace_foreign_settings, own=own)
     require = None if trust_settings or trust_recipe else _require_closed_recipe
     if source is not None:
@@ -200,12 +199,6 @@ def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
 def _require_free(target: Path) -> None:
     if target.exists():
         raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
-
-
-def _open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
-    repository = open_repository(options.repository)
-    configured = load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
-    return repository, open_state_directory(repository, configured)
 
 
 @contextmanager

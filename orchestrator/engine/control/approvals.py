@@ -114,9 +114,7 @@ def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval 
     for key in limit.config_path:
         table = table[key]
     limits = {name: table[name] for name in Limit.model_fields if table[name]}
-    raised = {}
-    for name, value in limits.items():
-        raised[name] = _times(value, settings.budget_factor)
+    raised = {name: _times(value, settings.budget_factor) for name, value in limits.items()}
     changed: dict[str, object] = dict(raised)
     for key in reversed(limit.config_path):
         changed = {key: changed}

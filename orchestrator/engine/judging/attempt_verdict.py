@@ -1,6 +1,7 @@
 """Gathering the evidence on an attempt and recording the verdict."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from anyio import to_thread
 
@@ -71,12 +72,7 @@ async def _collect_evidence(
 
 def _count_revisions(state: TaskState) -> int:
     """Return how many revisions in a row led to the latest attempt."""
-    count = 0
-    for attempt in reversed(state.attempts):
-        if attempt.mode != "revise":
-            break
-        count += 1
-    return count
+    return len(list(takewhile(lambda attempt: attempt.mode == "revise", reversed(state.attempts))))
 
 
 async def _collect_findings(

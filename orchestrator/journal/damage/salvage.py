@@ -36,9 +36,7 @@ class JournalSalvage:
     """
 
     def __init__(self, path: Path, noted: int, until: int | None = None) -> None:
-        tries = []
-        for size in list_page_sizes(path):
-            tries.append(_Try(path, size, noted, until))
+        tries = (_Try(path, size, noted, until) for size in list_page_sizes(path))
         self._best = max(tries, key=lambda tried: tried.last)
 
     @property
@@ -90,8 +88,7 @@ class _Try:
                 previous = total
                 yield SalvagedEvent(row, is_sound=True)
                 continue
-            is_possible = not self._noted or seq <= self._noted
-            candidates = self._list_candidates(seq) if is_possible else iter(())
+            candidates = self._list_candidates(seq) if not self._noted or seq <= self._noted else ()
             found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
             previous = found[1] if found else None
             if found:
@@ -119,10 +116,7 @@ class _Try:
 def _is_next(values: list[SqliteValue]) -> bool:
     if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
         return False
-    needed = [values[index] for index in (1, 2, 7)]
-    optional = []
-    for index in (4, 5, 6, *range(_COLUMNS, len(values))):
-        optional.append(values[index])
+    needed, optional = (values[1], values[2], values[7]), (*values[4:7], *values[_COLUMNS:])
     return all(isinstance(value, bytes) for value in needed) and not any(isinstance(value, int) for value in optional)
 
 

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
-from types import TracebackType
 from typing import Any, Self
 
 import anyio
@@ -158,9 +157,7 @@ class LiteLLMClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.aclose()
 
     async def _loaded(self) -> Any:  # noqa: ANN401  a module
