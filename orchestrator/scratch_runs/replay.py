@@ -21,7 +21,7 @@ from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.llm.recorded_model import CallPosition, RecordedModel
 from orchestrator.llm.text_normalization import normalize_text
 from orchestrator.ports.forge import Forge
-from orchestrator.project.options import Options, resolve_script_paths
+from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport, build_report, find_fact_divergences

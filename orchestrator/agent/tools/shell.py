@@ -46,14 +46,8 @@ def build_shell_tool(
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
     place = "the repository and /tmp" if is_writing else "/tmp"
-    return Tool(
-        "shell",
-        f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written.",
-        ShellArguments,
-        run_command_line,
-        is_mutating=is_writing,
-        reach=ToolReach.COMMAND,
-    )
+    what = f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written."
+    return Tool("shell", what, ShellArguments, run_command_line, is_mutating=is_writing, reach=ToolReach.COMMAND)
 
 
 _NETWORK = {

@@ -48,9 +48,8 @@ def build_run_approval(
     context: RunContext, matter: ApprovalMatter, subject: str, title: str, detail: Sequence[str], **more: object
 ) -> Approval:
     """Return an approval of the run that expires as configured."""
-    return build_expiring_approval(
-        context.config.approval, context.journal.read_clock(), matter, subject, title, detail, **more
-    )
+    rules, now = context.config.approval, context.journal.read_clock()
+    return build_expiring_approval(rules, now, matter, subject, title, detail, **more)
 
 
 def build_expiring_approval(
@@ -113,20 +112,14 @@ def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval 
     table = context.config.budget.model_dump()
     for key in limit.config_path:
         table = table[key]
-    limits = {name: table[name] for name in Limit.model_fields if table[name]}
-    raised = {name: _times(value, settings.budget_factor) for name, value in limits.items()}
+    raised = {name: _times(table[name], settings.budget_factor) for name in Limit.model_fields if table[name]}
     changed: dict[str, object] = dict(raised)
     for key in reversed(limit.config_path):
         changed = {key: changed}
     whose = "".join(f" of {key}" for key in limit.config_path[1:])
-    return build_run_approval(
-        context,
-        "budget",
-        "/".join((*limit.config_path, "+".join(f"{name}={value:.15g}" for name, value in raised.items()))),
-        f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items()),
-        [str(limit)],
-        settings={"budget": changed},
-    )
+    subject = "/".join((*limit.config_path, "+".join(f"{name}={value:.15g}" for name, value in raised.items())))
+    title = f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items())
+    return build_run_approval(context, "budget", subject, title, [str(limit)], settings={"budget": changed})
 
 
 async def ask_to_raise_limit(context: RunContext, limit: LimitReached) -> None:

@@ -51,15 +51,14 @@ class RunTierGrants:
         if asked is not None and asked.decision == "deny":
             return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
         if asked is None:
-            approval = build_expiring_approval(
+            rules, now, subject = (
                 self._config().approval,
                 self._journal.read_clock(),
-                "tier",
                 build_tier_subject(task, int(tier)),
-                f"let the commands of {task} run at tier {int(tier)}: {tier.description}",
-                [f"its worker says: {reason[:_MOST_TEXT]}"],
-                settings={"hands": {"tiers": {task: int(tier)}}},
             )
+            title = f"let the commands of {task} run at tier {int(tier)}: {tier.description}"
+            detail, settings = [f"its worker says: {reason[:_MOST_TEXT]}"], {"hands": {"tiers": {task: int(tier)}}}
+            approval = build_expiring_approval(rules, now, "tier", subject, title, detail, settings=settings)
             await self._journal.append(ApprovalRequested(approval=approval))
         return _ASKED.format(item=_build_item(task, tier))
 

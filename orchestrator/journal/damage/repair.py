@@ -141,14 +141,8 @@ def _rewrite_journal(directory: RunDirectory, aside: Path, problem: str) -> Repa
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.read_later_events():
             seq, at, kind, version, *_, body = found.row
-            words = {
-                "seq": seq,
-                "at": _decode_text(at),
-                "kind": _decode_text(kind),
-                "v": version,
-                "sound": found.is_sound,
-            }
-            file.write(json.dumps(words | {"body": _decode_text(body)}) + "\n")
+            words = {"seq": seq, "at": _decode_text(at), "kind": _decode_text(kind), "v": version}
+            file.write(json.dumps(words | {"sound": found.is_sound, "body": _decode_text(body)}) + "\n")
     new = directory.path / "journal.db.repaired"
     write_journal_file(new, salvage.read_sound_rows())
     for name in _WAL_FILES:  # a WAL must not meet the file of another

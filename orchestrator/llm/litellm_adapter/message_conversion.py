@@ -138,11 +138,6 @@ def _message(message: Message) -> dict[str, Any]:
         return {"role": message.role, "content": message.text or EMPTY_TEXT}
     calls = []
     for call in message.tool_calls:
-        calls.append(
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": render_arguments(call.arguments)},
-            }
-        )
+        function = {"name": call.name, "arguments": render_arguments(call.arguments)}
+        calls.append({"id": call.id, "type": "function", "function": function})
     return {"role": message.role, "content": message.text or None, "tool_calls": calls}

@@ -147,9 +147,8 @@ def _build_landing_object(pair: outcomes.LandingPair) -> dict[str, Any]:
 
 
 def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
-    usd, same, failed = None, asking.same_count, asking.failed_count
-    if not asking.spent.unpriced_calls:
-        usd = float(asking.spent.cost_usd)
+    same, failed, spent = asking.same_count, asking.failed_count, asking.spent
+    usd = None if spent.unpriced_calls else float(spent.cost_usd)
     return {
         "role": asking.role,
         "models": list(asking.models),
@@ -157,7 +156,7 @@ def _build_asking_object(asking: RepeatedRole) -> dict[str, Any]:
         "same": same,
         "different": len(asking.calls) - same - failed,
         "failed": failed,
-        "spent": {"usd": usd, "tokens": asking.spent.tokens, "calls": asking.spent.calls},
+        "spent": {"usd": usd, "tokens": spent.tokens, "calls": spent.calls},
     }
 
 
