@@ -309,7 +309,7 @@ def build_roles(
 
     `budgets` returns the current limits, where they may change during the run.
     """
-    providers = ProviderRegistry(build_provider_rules(config), ledger.state.spend.provider_pauses)
+    providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
     return ModelRoles(RoleContext(config, ledger, caller, hooks, tier_grants=tier_grants))
 

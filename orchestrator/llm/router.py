@@ -1,6 +1,7 @@
 """The one ModelClient of a process: it sends each call to what its model name stands for."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -13,30 +14,23 @@ from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
 
 
+@dataclass(eq=False)
 class ModelRouter:
     """`scripted:FILE` goes to one ScriptedModel per file, every other name to litellm.
 
-    Use it as a context manager, or `aclose` it.
+    Use it as a context manager, or `aclose` it. Nothing is read or imported before a model is used.
+
+    Args:
+        base_dir: where relative script paths start.
+        consumed: by model name as configured, how many scripted replies earlier processes of the run used.
+        connect: makes the client for everything that is not scripted.
     """
 
-    def __init__(
-        self,
-        base_dir: Path,
-        consumed: Mapping[str, Mapping[ScriptKey, int]] | None = None,
-        connect: Callable[[], LiteLLMClient] = LiteLLMClient,
-    ) -> None:
-        """Set up; nothing is read or imported before a model is used.
-
-        Args:
-            base_dir: where relative script paths start.
-            consumed: by model name as configured, how many scripted replies earlier processes of the run used.
-            connect: makes the client for everything that is not scripted.
-        """
-        self._base_dir = base_dir
-        self._consumed = dict(consumed or {})
-        self._connect = connect
-        self._scripted: dict[str, ScriptedModel] = {}
-        self._others: LiteLLMClient | None = None
+    base_dir: Path
+    consumed: Mapping[str, Mapping[ScriptKey, int]] = field(default_factory=dict)
+    connect: Callable[[], LiteLLMClient] = LiteLLMClient
+    _scripted: dict[str, ScriptedModel] = field(default_factory=dict)
+    _others: LiteLLMClient | None = None
 
     async def request_completion(self, request: Request) -> Reply:
         """Return one reply of the model that `request.model` names.
@@ -69,8 +63,8 @@ class ModelRouter:
             UsageProblem: the script cannot be read or played.
         """
         if model not in self._scripted:
-            path = self._base_dir / model.removeprefix(SCRIPTED_PREFIX)
-            self._scripted[model] = ScriptedModel.from_file(path, self._consumed.get(model))
+            path = self.base_dir / model.removeprefix(SCRIPTED_PREFIX)
+            self._scripted[model] = ScriptedModel.from_file(path, self.consumed.get(model))
         return self._scripted[model]
 
     async def aclose(self) -> None:
@@ -88,5 +82,5 @@ class ModelRouter:
         if model.startswith(SCRIPTED_PREFIX):
             return self.get_scripted_model(model)
         if self._others is None:
-            self._others = self._connect()
+            self._others = self.connect()
         return self._others

@@ -48,31 +48,15 @@ def build_run_approval(
     context: RunContext, matter: ApprovalMatter, subject: str, title: str, detail: Sequence[str], **more: object
 ) -> Approval:
     """Return an approval of the run that expires as configured."""
-    rules, now = context.config.approval, context.journal.read_clock()
-    return build_expiring_approval(rules, now, matter, subject, title, detail, **more)
+    item = build_approval_item(matter, subject)
+    approval = Approval(item=item, matter=matter, subject=subject, title=title, detail=tuple(detail), **more)
+    return set_expiry(approval, context.config.approval, context.journal.read_clock())
 
 
-def build_expiring_approval(
-    rules: ApprovalSettings,
-    now: datetime,
-    matter: ApprovalMatter,
-    subject: str,
-    title: str,
-    detail: Sequence[str],
-    **more: object,
-) -> Approval:
-    """Return an approval that expires as configured, counted from `now`."""
-    expires = timedelta(seconds=rules.expires_s) if rules.expires_s else None
-    return Approval(
-        item=build_approval_item(matter, subject),
-        matter=matter,
-        subject=subject,
-        title=title,
-        detail=tuple(detail),
-        default=rules.default,
-        expires_at=now + expires if expires else None,
-        **more,
-    )
+def set_expiry(approval: Approval, rules: ApprovalSettings, now: datetime) -> Approval:
+    """Return the approval with the expiry and the default that are configured, counted from `now`."""
+    expires_at = now + timedelta(seconds=rules.expires_s) if rules.expires_s else None
+    return approval.model_copy(update={"default": rules.default, "expires_at": expires_at})
 
 
 def format_answer(answer: ApprovalState) -> str:

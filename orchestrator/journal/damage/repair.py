@@ -16,7 +16,7 @@ from pathlib import Path
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.state import RunState
-from orchestrator.journal.damage.salvage import JournalSalvage
+from orchestrator.journal.damage.salvage import JournalSalvage, salvage_journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.journal.storage.blobs import BlobStore
@@ -133,10 +133,10 @@ def _copy_aside(directory: RunDirectory) -> Path:
 
 def _rewrite_journal(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
     noted = HighWaterMark(aside / "journal.db").read_seq()
-    salvage = JournalSalvage(aside / "journal.db", noted)
+    salvage = salvage_journal(aside / "journal.db", noted)
     usable = _count_usable(aside / "journal.db", salvage)
     if usable < salvage.last_sound_seq:
-        salvage = JournalSalvage(aside / "journal.db", noted, until=usable)
+        salvage = salvage_journal(aside / "journal.db", noted, until=usable)
     set_aside = [found.row[0] for found in salvage.read_later_events()]
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.read_later_events():

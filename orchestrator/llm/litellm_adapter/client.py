@@ -9,6 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from typing import Any, Self
@@ -79,22 +80,17 @@ def _meter_transports() -> None:
     install_sync_meter(httpx.HTTPTransport)
 
 
+@dataclass(eq=False)
 class LiteLLMClient:
     """A ModelClient for every provider that litellm knows. Use it as a context manager, or `aclose` it.
 
     `prices` override litellm's price list, by model name as configured; `max_reply_mb` bounds a reply, in megabytes.
     """
 
-    def __init__(
-        self,
-        prices: Mapping[str, Price] | None = None,
-        now: Callable[[], float] = time.time,
-        max_reply_mb: float = MAX_REPLY_MB,
-    ) -> None:
-        self._max_reply_bytes = round(max_reply_mb * BYTES_PER_MB)
-        self._prices = dict(prices or {})
-        self._now = now
-        self._litellm: Any = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    now: Callable[[], float] = time.time
+    max_reply_mb: float = MAX_REPLY_MB
+    _litellm: Any = None
 
     async def request_completion(self, request: Request) -> Reply:
         """Return one try. Cancelling it closes the connection.
@@ -106,7 +102,8 @@ class LiteLLMClient:
             raise UnknownModel(unbounded)
         key = credentials.read_api_key(request.model, request.api_base, request.api_key_env)
         litellm = await self._loaded()
-        meter = ReplyMeter(request.model, self._max_reply_bytes, is_streamed=bool(request.stall_timeout_s))
+        max_bytes = round(self.max_reply_mb * BYTES_PER_MB)
+        meter = ReplyMeter(request.model, max_bytes, is_streamed=bool(request.stall_timeout_s))
         try:
             with meter.count_call():
                 return await self._complete(litellm, request, key, meter)
@@ -144,7 +141,7 @@ class LiteLLMClient:
 
     async def find_price(self, model: str) -> Price | None:
         """Return the user's own price for a model, else the list's; None when neither has one."""
-        if own := self._prices.get(model):
+        if own := self.prices.get(model):
             return own
         return find_listed_price(await self._loaded(), model)
 
@@ -182,21 +179,20 @@ class LiteLLMClient:
     def _translated(self, error: Exception, request: Request) -> ModelError:
         if isinstance(error, ModelError):
             return error
-        return map_error(
-            error, request.model, credentials.describe_key_variable(request.model, request.api_key_env), self._now()
-        )
+        key_variable = credentials.describe_key_variable(request.model, request.api_key_env)
+        return map_error(error, request.model, key_variable, self.now())
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
         tokens = find_counted_usage(response)
         if tokens is None:
             return None
-        if price := self._prices.get(request.model):
+        if price := self.prices.get(request.model):
             return price.compute_cost(tokens)
         return find_stated_cost(response) or find_listed_cost(litellm, request.model, response)
 
     def _with_estimated_cost(self, litellm: Any, request: Request, reply: Reply) -> Reply:  # noqa: ANN401
         """Price a reply by its estimated tokens; the cost is unknown unless the price is the user's own."""
-        own = self._prices.get(request.model)
+        own = self.prices.get(request.model)
         price = own or find_listed_price(litellm, request.model)
         if price is None:
             return reply

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import Field
@@ -63,21 +64,16 @@ class ProviderRules(FrozenModel):
         )
 
 
+@dataclass(eq=False)
 class ProviderRegistry:
     """Every provider that was asked so far. All of it is in memory; `pauses` are those that an earlier process met."""
 
-    def __init__(
-        self,
-        rules: ProviderRules | None = None,
-        pauses: Mapping[str, datetime] | None = None,
-        now: Callable[[], ClockReading] = read_clocks,
-    ) -> None:
-        self.rules = rules or ProviderRules()
-        self._now = now
-        self._pauses = dict(pauses or {})
-        self._pools: dict[str, QuotaPool] = {}
-        self._gates: dict[str, ProviderQueue] = {}
-        self._refused_keys: dict[tuple[str, str | None], str] = {}
+    rules: ProviderRules = field(default_factory=ProviderRules)
+    pauses: Mapping[str, datetime] = field(default_factory=dict)
+    now: Callable[[], ClockReading] = read_clocks
+    _pools: dict[str, QuotaPool] = field(default_factory=dict)
+    _gates: dict[str, ProviderQueue] = field(default_factory=dict)
+    _refused_keys: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     @asynccontextmanager
     async def admit_call(self, request: Request, *, may_fail_over: bool = False) -> AsyncIterator[AdmittedCall]:
@@ -93,9 +89,8 @@ class ProviderRegistry:
             raise CredentialsMissing(said)
         gate = self._gate(key)
         tokens = estimate_reply_usage(request, Reply()).tokens if self.rules.get_settings(key).tpm else 0
-        place = await gate.wait_for_admission(
-            request.model, tokens, is_judge=request.role == "judge", may_fail_over=may_fail_over
-        )
+        is_judge = request.role == "judge"
+        place = await gate.wait_for_admission(request.model, tokens, is_judge=is_judge, may_fail_over=may_fail_over)
         try:
             yield place
         except ModelError as error:
@@ -118,9 +113,9 @@ class ProviderRegistry:
             gate.quota.exhausted_message = str(error)
             error.pool = gate.quota.name
         elif error.is_transient and error.retry_after_s:
-            gate.quota.pause_for(error.retry_after_s, self._now())
+            gate.quota.pause_for(error.retry_after_s, self.now())
             error.pool = gate.quota.name
-            error.opens_at = gate.quota.get_opening_time(self._now())
+            error.opens_at = gate.quota.get_opening_time(self.now())
         if error.pool:
             for other in self._gates.values():
                 if other.quota is gate.quota:
@@ -128,19 +123,17 @@ class ProviderRegistry:
 
     def _gate(self, key: str) -> ProviderQueue:
         if key not in self._gates:
-            pool = self._pool(self.rules.get_settings(key).pool or key)
-            rules = self.rules
+            rules, pool = self.rules, self._pool(self.rules.get_settings(key).pool or key)
             breaker = CircuitBreaker(rules.breaker_failures, rules.breaker_pause_s)
-            self._gates[key] = ProviderQueue(
-                RateLimiter(rules.get_limits(key)), breaker, pool, rules.patience_s, self._now
-            )
+            limiter = RateLimiter(rules.get_limits(key))
+            self._gates[key] = ProviderQueue(limiter, breaker, pool, rules.patience_s, self.now)
         return self._gates[key]
 
     def _pool(self, name: str) -> QuotaPool:
         if name not in self._pools:
             pool = self._pools[name] = QuotaPool(name)
-            if (until := self._pauses.get(name)) is not None:
-                now = self._now()
+            if (until := self.pauses.get(name)) is not None:
+                now = self.now()
                 pool.pause_for(until.timestamp() - now.wall_s, now)
         return self._pools[name]
 
