@@ -46,6 +46,17 @@ class ModelSettings(FrozenModel):
     fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
 
+    def build_request_fields(self) -> dict[str, Any]:
+        """Return what a request takes from these settings; what is not set is None, and stays the provider's."""
+        return {
+            "model": self.model,
+            "api_base": self.api_base or None,
+            "api_key_env": self.api_key_env or None,
+            "temperature": self.temperature if self.temperature >= 0 else None,
+            "max_output_tokens": self.max_output_tokens or None,
+            "timeout_s": self.timeout_s,
+        }
+
     def list_fallback_chain(self) -> "tuple[ModelSettings, ...]":
         """Return these settings, then those with each fallback in place of the model."""
         others = (fallback.model_dump() for fallback in self.fallbacks)

@@ -1,6 +1,6 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event import work
@@ -148,28 +148,20 @@ def _explain_next_attempt(state: TaskState) -> tuple[AttemptMode, tuple[str, ...
     if state.verdict is None:
         return "restart", ()
     verdict = state.verdict.verdict
-    if verdict.kind == VerdictKind.REVISE:
-        return "revise", verdict.reasons
-    return "restart", verdict.reasons
+    return "revise" if verdict.kind == VerdictKind.REVISE else "restart", verdict.reasons
 
 
 def _explain_ejection(ejection: UnitEjected) -> tuple[str, ...]:
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
     if ejection.difference.is_unsettled:
-        unsettled = _name_first(ejection.difference.unsettled)
+        unsettled = ", ".join(ejection.difference.unsettled[:12])
         return (f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {unsettled}",)
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
     if ejection.difference.problems and not broken:
         return ejection.difference.problems
-    return (
-        f"together with what landed meanwhile it breaks {_name_first(broken) or 'the gate'}",
-        *ejection.difference.problems,
-    )
-
-
-def _name_first(tests: Sequence[str]) -> str:
-    return ", ".join(tests[:12])
+    shown = ", ".join(broken[:12]) or "the gate"
+    return (f"together with what landed meanwhile it breaks {shown}", *ejection.difference.problems)
 
 
 async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:

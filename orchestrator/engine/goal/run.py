@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 from anyio import to_thread
@@ -12,7 +13,6 @@ from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId, parse_unit_task
-from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.attempts import continue_attempt, start_attempt
@@ -193,9 +193,8 @@ class GoalRun:
         elif verdict.decision == "done":
             await self._end_landed("done", "every criterion of the contract is met")
         elif state.goal.iteration >= self._context.config.run.max_iterations:
-            await self._end_landed(
-                "partial", f"not reached after {state.goal.iteration} iterations: {_join_reasons(verdict)}"
-            )
+            reason = f"not reached after {state.goal.iteration} iterations: {'; '.join(verdict.reasons)}"
+            await self._end_landed("partial", reason)
         else:
             await iterations.begin_next_iteration(self._context, verdict)
 
@@ -221,17 +220,12 @@ class GoalRun:
         """
         context, again = self._context, self._context.state.goal.rejudge_count
         if not is_being_merged(context.state, await context.read_start_commit()):
-            await propose_landed_work(
-                context, format_goal_title(context.state), format_goal_body(context.state, reason)
-            )
+            title, body = format_goal_title(context.state), format_goal_body(context.state, reason)
+            await propose_landed_work(context, title, body)
         if outcome == "done" and context.state.goal.rejudge_count == again:
             await merge_when_green(context)
         if context.state.goal.rejudge_count == again:
             await end_run(context, outcome, reason)
-
-
-def _join_reasons(verdict: IterationVerdict) -> str:
-    return "; ".join(verdict.reasons)
 
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
@@ -241,9 +235,8 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
         task = context.state.tasks[name]
         if task.candidate is not None:
             candidates[task.unit] = task.candidate.commit
-    composer = MergeComposer(
-        context.repository.git, candidates, lambda unit: _build_message(context, unit), context.commit_date
-    )
+    build_message = partial(_build_message, context)
+    composer = MergeComposer(context.repository.git, candidates, build_message, context.commit_date)
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
     targeting = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)

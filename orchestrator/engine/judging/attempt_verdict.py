@@ -48,9 +48,8 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
 def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
     """Return the tasks that are at work beside one, or still to come."""
     specs = {name: task.spec for name, task in run.tasks.items()}
-    return list_parallel_tasks(
-        state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal]
-    )
+    unfinished = [task.spec for task in run.tasks.values() if not task.status.is_terminal]
+    return list_parallel_tasks(state.spec, specs, unfinished)
 
 
 async def _collect_evidence(
