@@ -16,7 +16,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, find_secret_leaks, read_candidate_changes
-from orchestrator.engine.judging.candidate_tests import collect_test_evidence
+from orchestrator.engine.judging.candidate_tests import CandidateTester
 from orchestrator.engine.judging.gate_files import find_gate_files
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.judge.rules.change_facts import ChangeFacts
@@ -63,7 +63,7 @@ async def _collect_evidence(
     evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
-    evidence = await collect_test_evidence(context, state, candidate, changes, evidence)
+    evidence = await CandidateTester(context, state, candidate, changes).add_test_evidence(evidence)
     if not evidence.is_green:
         return evidence
     return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))

@@ -35,13 +35,19 @@ async def collect_lens_votes(
 ) -> tuple[LensVote, ...]:
     """Return the votes of the lenses on a candidate that no receipt speaks against, in the order of asking."""
     votes: list[LensVote] = []
+    checks = tuple(map(summarize_receipt, _iterate_own_receipts(context, evidence)))
     for name, lens in context.config.roles.judge.active_lenses.items():
         if _is_lens_due(lens, evidence):
-            votes.append(
-                await roles.judge.review_change(
-                    await _build_brief(context, name, lens.view, state, candidate, evidence)
-                )
+            brief = ReviewBrief(
+                task=state.spec,
+                number=candidate.number,
+                lens=name,
+                view=lens.view,
+                shown=await read_lens_view(context, lens.view, state.attempts[-1].base, candidate.commit),
+                checks=checks,
+                notes=tuple(finding.text for finding in evidence.findings),
             )
+            votes.append(await roles.judge.review_change(brief))
             if votes[-1].decision != "approve":
                 break
     return tuple(votes)
@@ -49,25 +55,6 @@ async def collect_lens_votes(
 
 def _is_lens_due(lens: LensSettings, evidence: VerdictEvidence) -> bool:
     return lens.when == "always" or any(finding.rule in PROMPT_INJECTION_RULES for finding in evidence.findings)
-
-
-async def _build_brief(
-    context: RunContext,
-    name: str,
-    view: LensView,
-    state: TaskState,
-    candidate: CandidateTaken,
-    evidence: VerdictEvidence,
-) -> ReviewBrief:
-    return ReviewBrief(
-        task=state.spec,
-        number=candidate.number,
-        lens=name,
-        view=view,
-        shown=await read_lens_view(context, view, state.attempts[-1].base, candidate.commit),
-        checks=tuple(map(summarize_receipt, _iterate_own_receipts(context, evidence))),
-        notes=tuple(finding.text for finding in evidence.findings),
-    )
 
 
 def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
@@ -79,16 +66,8 @@ def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Ite
 
 def summarize_receipt(receipt: Receipt) -> CheckSummary:
     """Return a receipt in words."""
-    counts = receipt.counts
-    if receipt.tests is not None:
-        result_text = (
-            f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
-        )
-    else:
-        result_text = f"exit code {receipt.exit_code}"
-    return CheckSummary(
-        id=receipt.kind, check=receipt.command, result=f"{result_text} ({receipt.seconds:.1f} s)", receipt=receipt.key
-    )
+    result = f"{receipt.outcome_text} ({receipt.seconds:.1f} s)"
+    return CheckSummary(id=receipt.kind, check=receipt.command, result=result, receipt=receipt.key)
 
 
 async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:

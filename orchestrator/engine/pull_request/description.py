@@ -88,9 +88,8 @@ def format_gate_evidence(state: RunState) -> str:
     """Return the gate before and after, as a table with the command to run again."""
     rows, after = [], {receipt.check: receipt for receipt in get_head_receipts(state)}
     for check, before in state.get_baseline_receipts().items():
-        rows.append(
-            f"| {_format_cell(before.command)} | {_format_counts(before)} | {_format_counts(after.get(check))} |"
-        )
+        cells = (_format_cell(before.command), _format_counts(before), _format_counts(after.get(check)))
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
 
 
@@ -129,12 +128,7 @@ def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
 
 
 def _format_counts(receipt: Receipt | None) -> str:
-    if receipt is None:
-        return "not run"
-    if receipt.tests is None:
-        return f"exit code {receipt.exit_code}"
-    counts = receipt.counts
-    return f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+    return receipt.outcome_text if receipt else "not run"
 
 
 def format_cost_section(state: RunState) -> str:

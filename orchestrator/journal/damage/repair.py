@@ -68,7 +68,8 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         if not lost:
             return None
         aside = _make_aside_directory(directory.path)
-        result = RepairResult("", _read_last_seq(directory.journal), (), (), lost, str(aside))
+        with closing(EventStore.open_reader(directory.journal)) as store:
+            result = RepairResult("", store.read_last_seq(), (), (), lost, str(aside))
     else:
         aside = aside or _copy_aside(directory)
         result = _rewrite_journal(directory, aside, problem)
@@ -89,11 +90,6 @@ def _find_problem(journal: Path) -> str:
             return store.find_inner_problem()
     except DamagedJournal as damage:
         return damage.what
-
-
-def _read_last_seq(journal: Path) -> int:
-    with closing(EventStore.open_reader(journal)) as store:
-        return store.read_last_seq()
 
 
 def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
