@@ -31,9 +31,8 @@ class Inbox:
         """
         try:
             create_durable_directory(self._path)
-            write_durably(
-                self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}", _format_body(sent).encode()
-            )
+            name = f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}"
+            write_durably(self._path / name, _format_body(sent).encode())
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"

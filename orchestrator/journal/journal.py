@@ -138,9 +138,8 @@ class Journal:
         return self._clock.now().timestamp() - self._clock.read_monotonic_s()
 
     def _place(self, event: Event) -> None:
-        recorded = RecordedEvent(
-            self.state.seq + 1, self._clock.now(), redact_event(escape_surrogates(event), self.redactor)
-        )
+        kept = redact_event(escape_surrogates(event), self.redactor)
+        recorded = RecordedEvent(self.state.seq + 1, self._clock.now(), kept)
         stopped = len(self.state.stopped_calls)
         apply_recorded_event(self.state, recorded)
         self._pending.append(recorded)

@@ -1,7 +1,7 @@
 """Move runs between machines: `run export` and `run import`."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -119,9 +119,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         for key in ("api_base", "api_key_env", "fallbacks"):
             endpoint[key] = own_values["roles"][name][key]
         roles[name] = endpoint | _spread_endpoint(theirs, endpoint) | _lower_tier(theirs, own_values["roles"][name])
-    own_tables = {}
-    for key in ("hooks", "notify", "hands"):
-        own_tables[key] = own_values[key]
+    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
@@ -157,21 +155,14 @@ def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool =
     if not trust_settings:
         settings = replace_foreign_settings(settings)
     own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
-    foreign = []
-    for key, value in _iterate_resumed_values(settings):
-        if is_user_only_key(key) and own.get(key) != value:
-            foreign.append(_format_setting(key, value))
-    return tuple(foreign)
+    resumed = ((key, value) for key, value in _iterate_resumed_values(settings) if is_user_only_key(key))
+    return _list_differences(resumed, own)
 
 
 def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Return an imported run's settings that do not count here, since only users may set them, as `key = value`."""
     kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
-    replaced = []
-    for key, value in _iterate_resumed_values(settings):
-        if kept.get(key) != value:
-            replaced.append(_format_setting(key, value))
-    return tuple(replaced)
+    return _list_differences(_iterate_resumed_values(settings), kept)
 
 
 def _iterate_resumed_values(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -180,8 +171,11 @@ def _iterate_resumed_values(settings: Mapping[str, Any]) -> Iterator[tuple[tuple
             yield key, value
 
 
-def _format_setting(key: tuple[str, ...], value: object) -> str:
-    return f"{format_dotted_key(key)} = {json.dumps(value)}"
+def _list_differences(
+    values: Iterable[tuple[tuple[str, ...], Any]], others: Mapping[tuple[str, ...], Any]
+) -> tuple[str, ...]:
+    found = (f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in values if others.get(key) != value)
+    return tuple(found)
 
 
 def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:

@@ -65,9 +65,8 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
         return None  # the conversation's name has the new count: it may not begin with what was asked before
     answer = await roles.judge.judge_iteration(brief)
     if isinstance(answer, IterationVerdict):
-        answer = settle_contract_verdict(
-            contract, answer, {proof.id: proof for proof in proofs}, list_failure_reasons(checks)
-        )
+        by_id = {proof.id: proof for proof in proofs}
+        answer = settle_contract_verdict(contract, answer, by_id, list_failure_reasons(checks))
         await context.journal.append(IterationJudged(number=state.goal.iteration, verdict=answer, again=again))
     if state.goal.rejudge_count == again:
         return answer

@@ -98,9 +98,8 @@ class GoalRun:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
             self._halted.clear()
         settings = self._context.config.run
-        bounds = schedule.ScheduleLimits(
-            settings.max_workers, settings.max_attempts, finish_only=self._limit is not None
-        )
+        finish_only = self._limit is not None
+        bounds = schedule.ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only)
         wanted = schedule.list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
@@ -132,14 +131,10 @@ class GoalRun:
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:
         """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
-        if (
-            not isinstance(command, Cancel | Retry)
-            or command.task is None
-            or explain_refusal(self._context.state, command)
-        ):
+        state = self._context.state
+        if not isinstance(command, Cancel | Retry) or command.task is None or explain_refusal(state, command):
             yield
             return
-        state = self._context.state
         concerned = iterate_subtree(state, state.tasks[command.task]) if command.task in state.tasks else ()
         self._withdrawn = frozenset(task.spec.id for task in concerned)
         try:

@@ -57,11 +57,8 @@ async def _wait_for_end(context: RunContext, pr: PrOpened) -> Sequence[ForgeChec
         seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))
         await _record_checks(context, pr, seen)
         await context.journal.record_clock_jump()
-        outcome, is_waited_for = (
-            _judge_checks(context, seen, is_steady=seen == before),
-            context.config.pr.checks_wait_s > 0,
-        )
-        if outcome == "late" and is_waited_for:
+        outcome = _judge_checks(context, seen, is_steady=seen == before)
+        if outcome == "late" and context.config.pr.checks_wait_s > 0:
             raise _build_late_error(context, pr, seen)
         if outcome != "waits" or context.state.goal.rejudge_count != again:
             return seen
@@ -79,10 +76,8 @@ async def _record_checks(context: RunContext, pr: PrOpened, seen: tuple[ForgeChe
 def _judge_checks(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -> ChecksOutcome:
     settings, now = context.config.pr, context.journal.read_clock()
     waited_s = (now - (context.state.forge_checks_since or now)).total_seconds()
-    grace_s = _SLOWEST * settings.checks_poll_s
-    return compute_checks_outcome(
-        seen, waited_s, longest_s=settings.checks_wait_s, grace_s=grace_s, is_steady=is_steady
-    )
+    longest_s, grace_s = settings.checks_wait_s, _SLOWEST * settings.checks_poll_s
+    return compute_checks_outcome(seen, waited_s, longest_s=longest_s, grace_s=grace_s, is_steady=is_steady)
 
 
 async def _wait(context: RunContext, seconds: float) -> None:
@@ -92,11 +87,10 @@ async def _wait(context: RunContext, seconds: float) -> None:
         Interrupted: the run drains.
         PersonNeeded: somebody paused it.
     """
-    until, known = anyio.current_time() + seconds, (context.state.goal.rejudge_count, context.config.pr)
-    while (left_s := until - anyio.current_time()) > 0 and known == (
-        context.state.goal.rejudge_count,
-        context.config.pr,
-    ):
+    until, again, settings = anyio.current_time() + seconds, context.state.goal.rejudge_count, context.config.pr
+    while (left_s := until - anyio.current_time()) > 0:
+        if context.state.goal.rejudge_count != again or context.config.pr != settings:
+            return
         require_not_stopping(context)
         await anyio.sleep(min(left_s, _TICK_S))
 

@@ -147,9 +147,8 @@ def _find_hits(source: _Source, wanted: _Wanted) -> EventSearchResult:
             for row in source.reader.read_row(seq)
             if wanted.fits_event(row, source.parse_body(row))
         )
-        return EventSearchResult(
-            [_build_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage
-        )
+        hits = [_build_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)]
+        return EventSearchResult(hits, damage)
 
 
 def _open_current_index(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
@@ -199,7 +198,6 @@ def _index_new_events(
         if not batch:
             break
         last = batch[-1][0]
-        index.add_documents(
-            ((row[0], source.read_words(row)) for row in batch), last, source.reader.read_event_mark(last)
-        )
+        documents = ((row[0], source.read_words(row)) for row in batch)
+        index.add_documents(documents, last, source.reader.read_event_mark(last))
     return damage

@@ -155,12 +155,10 @@ class StateDirectory:
 
     def _has_moved(self) -> str:
         """Return the way on where the repository was elsewhere when its runs were begun."""
-        from orchestrator.journal.locations.moved_repository import describe_moved_runs, find_moved_runs
+        from orchestrator.journal.locations.moved_repository import describe_moved_runs
 
-        moved = find_moved_runs(self.path, self.repository) if self.repository else None
-        if moved:
-            return f"; {describe_moved_runs(self.path, moved)}"
-        return ""
+        moved = describe_moved_runs(self.path, self.repository) if self.repository else ""
+        return moved and f"; {moved}"
 
 
 def _find_state_base(configured: str, environ: Mapping[str, str]) -> Path:

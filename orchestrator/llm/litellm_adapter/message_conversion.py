@@ -40,10 +40,8 @@ def build_reply(response: Any, request: Request, cost_usd: Decimal | None, secon
         seconds=seconds,
     )
     spent = find_counted_usage(response) or estimate_reply_usage(request, reply)
-    priced = spent.model_copy(
-        update={"cost_usd": cost_usd or Decimal(0), "unpriced_calls": 1 if cost_usd is None else 0}
-    )
-    return reply.model_copy(update={"usage": priced})
+    known = {"cost_usd": cost_usd or Decimal(0), "unpriced_calls": int(cost_usd is None)}
+    return reply.model_copy(update={"usage": spent.model_copy(update=known)})
 
 
 def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
@@ -86,9 +84,8 @@ def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
     arguments = call.function.arguments
     if not isinstance(arguments, str):
         arguments = "" if arguments is None else json.dumps(arguments)
-    return ToolCall(
-        id=call_id, name=_replace_surrogates(call.function.name or ""), arguments=_replace_surrogates(arguments)
-    )
+    name = _replace_surrogates(call.function.name or "")
+    return ToolCall(id=call_id, name=name, arguments=_replace_surrogates(arguments))
 
 
 def _replace_surrogates(text: str) -> str:

@@ -111,17 +111,11 @@ class ScriptedReply(FrozenModel):
     @property
     def booked_usage(self) -> Usage:
         """The usage that the call is recorded with."""
-        cost_usd, unpriced_calls = Decimal(0), 1
-        if self.cost_usd != "unknown":
-            cost_usd, unpriced_calls = Decimal(self.cost_usd), 0
-        return Usage(
-            calls=1,
-            input_tokens=self.usage.input,
-            cached_tokens=self.usage.cached,
-            output_tokens=self.usage.output,
-            cost_usd=cost_usd,
-            unpriced_calls=unpriced_calls,
-        )
+        used = self.usage
+        usage = Usage(calls=1, input_tokens=used.input, cached_tokens=used.cached, output_tokens=used.output)
+        if self.cost_usd == "unknown":
+            return usage.model_copy(update={"unpriced_calls": 1})
+        return usage.model_copy(update={"cost_usd": Decimal(self.cost_usd)})
 
     def build_error(self, where: str) -> ModelError | None:
         """Return the error to raise instead of a reply, or None."""

@@ -155,9 +155,8 @@ class ProviderQueue:
     def admit_waiting(self) -> None:
         """Let begin whoever may, turn away whoever waits in vain, and tell the foremost how long to wait."""
         now = self._now()
-        is_closed = (
-            bool(self.quota.exhausted_message) or self.quota.get_pause_s(now) > 0 or self.circuit_breaker.is_open
-        )
+        is_out = bool(self.quota.exhausted_message) or self.quota.get_pause_s(now) > 0
+        is_closed = is_out or self.circuit_breaker.is_open
         blocked = judge_blocked = False
         for waiter in list(self._waiting):
             if is_closed and (refusal := self._refusal(waiter, now)):
@@ -201,9 +200,8 @@ class ProviderQueue:
             error = errors.RateLimited(f"{waiter.model}: the provider asked not to be called for a while", paused_s)
             error.opens_at = self.quota.get_opening_time(now)
         elif waiter.may_fail_over and self.circuit_breaker.is_open and self.circuit_breaker.get_wait_s(now.steady_s):
-            error = errors.CircuitOpen(
-                f"{waiter.model}: {self.circuit_breaker.failure_count} calls in a row were not answered"
-            )
+            failures = self.circuit_breaker.failure_count
+            error = errors.CircuitOpen(f"{waiter.model}: {failures} calls in a row were not answered")
         if error is not None:
             error.pool = self.quota.name
         return error

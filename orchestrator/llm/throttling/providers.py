@@ -23,9 +23,11 @@ from orchestrator.ports.model_client import ModelClient
 def get_provider_key(model: str, api_base: str | None) -> str:
     """Return what shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
     prefix = model if model.startswith(SCRIPTED_PREFIX) else model.split("/", 1)[0]
-    if api_base:
-        return f"{prefix} at {api_base}"
-    return prefix
+    return _name_endpoint(prefix, api_base)
+
+
+def _name_endpoint(name: str, api_base: str | None) -> str:
+    return f"{name} at {api_base}" if api_base else name
 
 
 class ProviderRules(FrozenModel):
@@ -43,7 +45,7 @@ class ProviderRules(FrozenModel):
 
     def get_limits_key(self, model: str, api_base: str | None) -> str:
         """Return the key whose limits a model falls under: its own name if that is configured, else its provider's."""
-        own = f"{model} at {api_base}" if api_base else model
+        own = _name_endpoint(model, api_base)
         if own in self.by_key:
             return own
         return get_provider_key(model, api_base)

@@ -104,10 +104,8 @@ class RecordedActionOrder:
         match action:
             case PlanRound(task):
                 planner = state.tasks[task]
-                is_begun = planner.status == TaskStatus.PLANNING
-                await self._order.wait_for_turn(
-                    milestones.name_planning_round(task, planner.rounds + (0 if is_begun else 1))
-                )
+                number = planner.rounds + (planner.status != TaskStatus.PLANNING)
+                await self._order.wait_for_turn(milestones.name_planning_round(task, number))
             case StartAttempt(task):
                 await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
             case LandTasks():
