@@ -171,10 +171,9 @@ class _JournaledTries:
 
 def _hide_secrets(ledger: Ledger, reply: Reply) -> Reply:
     """Return a reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
-    calls = tuple(
-        call.model_copy(update={"arguments": ledger.hide_known_secrets(call.arguments)}) for call in reply.tool_calls
-    )
-    return reply.model_copy(update={"text": ledger.hide_known_secrets(reply.text), "tool_calls": calls})
+    hide = ledger.hide_known_secrets
+    calls = tuple(call.model_copy(update={"arguments": hide(call.arguments)}) for call in reply.tool_calls)
+    return reply.model_copy(update={"text": hide(reply.text), "tool_calls": calls})
 
 
 def _copy_identity(called: ModelCalled) -> dict[str, Any]:
@@ -189,6 +188,5 @@ def _build_lost(intent: Intent, reason: str) -> Done:
 
 def build_call_failure(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
     """Return the end of a call that brought no reply."""
-    return ModelFailed(
-        **_copy_identity(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s
-    )
+    identity, detail = _copy_identity(called), detail[:2_000]
+    return ModelFailed(**identity, model=called.model, error=error, detail=detail, retry_in_s=retry_in_s)

@@ -131,13 +131,8 @@ async def record_contract_change(context: RunContext) -> None:
     if state.goal.contract is None or state.ended is not None:
         return
     project_criteria = await to_thread.run_sync(read_project_criteria, context.repository.root)
-    run_criteria = {}
-    for criterion in state.goal.contract.criteria:
-        run_criteria[criterion.id] = criterion
-    changed = []
-    for criterion_settings in project_criteria:
-        if run_criteria.get(criterion_settings.id) != criterion_settings.build_criterion():
-            changed.append(criterion_settings.id)
+    frozen = state.goal.contract.criteria
+    changed = [wanted.id for wanted in project_criteria if wanted.build_criterion() not in frozen]
     text = (
         f"the project's file asks for criteria that this run does not have, or not as they stand there now "
         f"({', '.join(changed)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"

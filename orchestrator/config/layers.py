@@ -152,9 +152,8 @@ def _validate_layer(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        raise UsageProblem(
-            describe_toml_errors(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)
-        ) from error
+        path = layer.path or Path(f"<{layer.name}>")
+        raise UsageProblem(describe_toml_errors(error, path, layer.source, Config)) from error
 
 
 def _find_origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
@@ -220,11 +219,8 @@ def _refuse_project_keys(layer: ConfigLayer) -> None:
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
     """Refuse a role's tier that a project raises; it may lower one."""
-    tiers = [
-        (key, tier)
-        for key, tier in iterate_leaf_values(project.values)
-        if _matches_pattern(_TIER, key) and isinstance(tier, int)
-    ]
+    values = iterate_leaf_values(project.values)
+    tiers = [(key, tier) for key, tier in values if _matches_pattern(_TIER, key) and isinstance(tier, int)]
     usual = _resolve_layers(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):

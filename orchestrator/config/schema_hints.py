@@ -87,7 +87,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     if "anyOf" in whole:
         return _describe_alternatives(schema, whole["anyOf"])
     if "const" in whole or "enum" in whole:
-        return _join_alternatives([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
+        return _join_alternatives(list(map(repr, whole.get("enum", [whole.get("const")]))))
     if whole.get("type") == "array":
         inner = describe_allowed_values(schema, whole.get("items", {}))
         text = "a list […]"
@@ -102,7 +102,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
         return _PATTERNS[whole["pattern"]]
     words = _KINDS.get(whole.get("type", ""), "")
     bounds = [f"{relation} {whole[name]}" for name, relation in _BOUNDS if name in whole]
-    return " ".join(part for part in (words, " and ".join(bounds)) if part)
+    return " ".join(filter(None, (words, " and ".join(bounds))))
 
 
 def _join_alternatives(values: Sequence[str]) -> str:

@@ -85,9 +85,8 @@ def describe_toml_errors(error: ValidationError, path: Path, source: str, model:
             find_key_line(source, schema_hints.drop_definition_names(schema, _get_problem_key(problem))) or 0
         )
     )
-    return "\n".join(
-        _describe_problem(_get_problem_key(problem), problem, f"{path}", source, schema) for problem in shown
-    )
+    described = (_describe_problem(_get_problem_key(problem), problem, str(path), source, schema) for problem in shown)
+    return "\n".join(described)
 
 
 def _get_problem_key(problem: ErrorDetails) -> TomlKey:

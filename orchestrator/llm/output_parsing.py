@@ -15,9 +15,7 @@ T = TypeVar("T", bound=BaseModel)
 MAX_PROBLEMS = 6
 MAX_CHARS = 2_000
 SHOWN_CHARS = 80
-CONTAINER_ERRORS = frozenset(
-    {"list_type", "tuple_type", "set_type", "frozen_set_type", "dict_type", "mapping_type", "model_type"}
-)
+CONTAINER_ERRORS = ("list_type", "tuple_type", "set_type", "frozen_set_type", "dict_type", "mapping_type", "model_type")
 CODE_FENCE = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?```\Z", re.DOTALL)
 # A string without an end is one token to the end of the text: looking for its end from each quote would take hours.
 JSON_TOKEN = re.compile(

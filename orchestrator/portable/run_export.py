@@ -98,10 +98,7 @@ async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
 
 def _collect_refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     """Return the run's own refs as of the journal's moment."""
-    later = {}
-    for task in state.tasks.values():
-        for taken in task.candidates:
-            later[taken.ref] = taken.commit
+    later = {taken.ref: taken.commit for task in state.tasks.values() for taken in task.candidates}
     refs = {name: CommitId(oid) for name, oid in before.items()} | later
     return {name: oid for name, oid in sorted(refs.items()) if name != RunRefs(state.run.run).journal}
 

@@ -80,9 +80,8 @@ async def import_run(
         if require:
             require(arrived.history.state)
         directory = state.get_run(arrived.manifest.run)
-        await to_thread.run_sync(
-            _compare_histories, directory, arrived.journal
-        )  # refused before even a lock file is made
+        # refused before even a lock file is made
+        await to_thread.run_sync(_compare_histories, directory, arrived.journal)
         await _plan_ref_moves(repository, arrived)
         with directory.hold_lock():
             how = await to_thread.run_sync(_compare_histories, directory, arrived.journal)

@@ -107,10 +107,8 @@ def needs_engine(location: RunLocation, state: RunState) -> bool:
 
     A run that has ended may still owe somebody a word, and have refs that a power cut has left broken. Blocks.
     """
-    if (
-        state.ended is None
-        or any(location.directory.inbox.iterate_commands())
-        or needs_ref_repair(location.repository.git, state)
-    ):
+    if state.ended is None or any(location.directory.inbox.iterate_commands()):
+        return True
+    if needs_ref_repair(location.repository.git, state):
         return True
     return has_pending_notifications(build_effective_config(state), state, location.directory.journal)

@@ -155,7 +155,7 @@ def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool =
     if not trust_settings:
         settings = replace_foreign_settings(settings)
     own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
-    resumed = ((key, value) for key, value in _iterate_resumed_values(settings) if is_user_only_key(key))
+    resumed = filter(lambda setting: is_user_only_key(setting[0]), _iterate_resumed_values(settings))
     return _list_differences(resumed, own)
 
 

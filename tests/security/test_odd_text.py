@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.tools.recall import build_recall_tool
+from orchestrator.agent.tools.harness import build_recall_tool
 from orchestrator.cli.main import cli
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, ToolCall

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from orchestrator.agent.edits import matching, refusals
 from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
@@ -74,10 +75,7 @@ MatchedSplices = tuple[MatchLevel, list[Splice]]
 def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSplices | EditRefusal | None:
     """Return splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
     bodies = [line.body for line in file.lines]
-    starts, offset = [], 0
-    for body in bodies:
-        starts.append(offset)
-        offset += len(body) + 1
+    starts = list(accumulate((len(body) + 1 for body in bodies), initial=0))[:-1]
     found = matching.find_offsets("\n".join(bodies), old)
     if len(found) > 1 and not replace_all:
         return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)

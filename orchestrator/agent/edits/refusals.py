@@ -72,7 +72,7 @@ LEGACY_ENCODING = EditRefusal(
 def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     """Refuse a quote that matches several places, which begin at these lines, counted from 1."""
     lines = list(dict.fromkeys(starts))
-    noun = "lines" if len(lines) > 1 else "line"
+    noun = "line" + "s" * (len(lines) > 1)
     where = f"{len(starts)} places, at {noun} {join_limited(lines, _SHOWN_PLACES)}"
     if rung == MatchLevel.EXACT:
         return EditRefusal(
@@ -104,9 +104,8 @@ def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[st
         parts.append("`...` does not stand for left-out lines: quote every line.")
     if any("\ufffd" in line for line in old):
         parts.append("It quotes a replacement character: bytes that are not UTF-8 cannot be quoted, leave them out.")
-    if any(map(fold_and_strip_line, new)) and (
-        there := find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
-    ):
+    there = find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
+    if there and any(map(fold_and_strip_line, new)):
         parts.append(f"The text of `new` is already there, at line {there[0] + 1}: was this edit made before?")
     if nearest := _find_nearest(bodies, old):
         start, end = nearest

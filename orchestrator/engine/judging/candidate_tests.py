@@ -7,14 +7,7 @@ from anyio import to_thread
 
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.judging.check import (
-    CANARY_CHECK,
-    NEW_TESTS_CHECK,
-    CheckSpec,
-    Difference,
-    Receipt,
-    ReportFormat,
-)
+from orchestrator.domain.judging import check
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
@@ -37,7 +30,7 @@ class NewTestsReport:
     """How a candidate's new tests end with and without its code, None if nobody asked; with the receipts behind it."""
 
     outcomes: NewTestOutcomes | None = None
-    receipts: Sequence[Receipt] = ()
+    receipts: Sequence[check.Receipt] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +108,7 @@ class CandidateTester:
         failed: dict[str, str] = {}
         commit, tree = self.candidate.commit, self.candidate.tree
         for number, command in enumerate(self.state.spec.checks, start=1):
-            spec = CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
+            spec = check.CheckSpec(id=f"task-{number}", run=command, report=check.ReportFormat.EXIT_CODE, timeout_s=600)
             receipt = await self.context.gate.run_extra_check(spec, commit, tree, self._purpose)
             ran.append(receipt.key)
             if receipt.exit_code != 0:
@@ -123,9 +116,9 @@ class CandidateTester:
                 failed[receipt.key] = f"`{command}` {how}"
         return ran, failed
 
-    async def _read_excerpt(self, difference: Difference, red: Sequence[Receipt]) -> str:
+    async def _read_excerpt(self, difference: check.Difference, red: Sequence[check.Receipt]) -> str:
         """Return what the first receipt that speaks against the candidate holds of it."""
-        if not red or red[0].kind == CANARY_CHECK:
+        if not red or red[0].kind == check.CANARY_CHECK:
             return ""
         output = await self.context.journal.read_text(red[0].output)
         tests = (*difference.new_failures, *difference.unsettled, *difference.missing_tests)
@@ -147,16 +140,18 @@ class CandidateTester:
         if mixed is None:
             return NewTestsReport()
         purpose = self._purpose.with_detail("new tests on its base")
-        receipts, without_change = await gate.run_checks_under_id(NEW_TESTS_CHECK, mixed.commit, mixed.tree, purpose)
+        receipts, without_change = await gate.run_checks_under_id(
+            check.NEW_TESTS_CHECK, mixed.commit, mixed.tree, purpose
+        )
         return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)
 
 
-def _compare_with_base_tests(difference: Difference, held: Difference) -> Difference:
+def _compare_with_base_tests(difference: check.Difference, held: check.Difference) -> check.Difference:
     """Return what the base's tests say against a change that is green with its own changes to tests."""
     if held.is_unsettled:
         return held
     if not held.is_green:
-        return held + Difference(problems=(_HOW_BASE_TESTS_JUDGE,))
+        return held + check.Difference(problems=(_HOW_BASE_TESTS_JUDGE,))
     if lent := sorted(set(difference.fixed) - set(held.fixed)):
-        return Difference(problems=(f"pass only together with the change's own tests: {', '.join(lent[:12])}",))
-    return Difference(flaky=held.flaky)
+        return check.Difference(problems=(f"pass only together with the change's own tests: {', '.join(lent[:12])}",))
+    return check.Difference(flaky=held.flaky)

@@ -34,11 +34,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
     checks = [check.run for check in context.gate.checks]
     named = await _follow_names(git, reader, tree, [*checks, *_other_commands(context)])
     added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
-    taken = []
-    for check in checks:
-        for path in added.find_named_files(check):
-            if path not in tree:
-                taken.append(path)
+    taken = set().union(*map(added.find_named_files, checks)) - tree.keys()
     return frozenset(map(fold_path, (*named, *taken)))
 
 

@@ -26,22 +26,14 @@ def format_goal_body(state: RunState, reason: str) -> str:
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
     landed = [task for task in leaves if task.status == TaskStatus.MERGED]
     rest = [task for task in leaves if task.status != TaskStatus.MERGED]
-    return "\n\n".join(
-        part
-        for part in (
-            format_unsafe_warning(state),
-            sanitize_markdown(state.run.goal),
-            sanitize_markdown(reason),
-            _format_section("Landed", (_format_landed(task) for task in landed)),
-            _format_section("Not landed", map(_format_not_landed, rest)),
-            _format_contract(state),
-            format_gate_evidence(state),
-            format_flaky_section(state),
-            format_violation_section(state),
-            format_cost_section(state),
-        )
-        if part
+    landed_section = _format_section("Landed", map(_format_landed, landed))
+    rest_section = _format_section("Not landed", map(_format_not_landed, rest))
+    parts = (
+        *(format_unsafe_warning(state), sanitize_markdown(state.run.goal), sanitize_markdown(reason)),
+        *(landed_section, rest_section, _format_contract(state), format_gate_evidence(state)),
+        *(format_flaky_section(state), format_violation_section(state), format_cost_section(state)),
     )
+    return "\n\n".join(filter(None, parts))
 
 
 def format_unsafe_warning(state: RunState) -> str:

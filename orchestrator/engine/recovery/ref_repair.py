@@ -6,7 +6,6 @@ The fence is a ref of the run's own that names the process which may land; every
 import os
 import socket
 from collections.abc import Iterable
-from pathlib import Path
 from uuid import uuid4
 
 from anyio import to_thread
@@ -47,7 +46,8 @@ async def repair_refs(git: Git, journal: Journal) -> None:
         emptied = await power_loss.remove_empty_objects(git, state.run.started_at.timestamp())
         notices += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
     broken = await power_loss.find_broken_refs(git, prefixes)
-    recorded = await to_thread.run_sync(_read_refs, journal.directory / "journal.db") if broken else {}
+    file = journal.directory / "journal.db"
+    recorded = await to_thread.run_sync(lambda: collect_recorded_refs(read_all_events(file))) if broken else {}
     notices += [await _restore_ref(git, ref, recorded.get(ref)) for ref in broken]
     notices += await _restore_missing(git, state)
     if notices:
@@ -78,10 +78,7 @@ async def _restore_ref(git: Git, ref: str, recorded: str | None) -> str:
 
 async def _restore_missing(git: Git, state: RunState) -> list[str]:
     """Put back the refs of candidates that are gone: without one git may remove the work some day."""
-    taken = {}
-    for task in state.tasks.values():
-        for one in task.candidates:
-            taken[one.ref] = one.commit
+    taken = {one.ref: one.commit for task in state.tasks.values() for one in task.candidates}
     standing = await list_refs(git, RunRefs(state.run.run).prefix) if taken else {}
     missing = {ref: commit for ref, commit in taken.items() if ref not in standing}
     known = await find_existing_objects(git, missing.values())
@@ -89,10 +86,6 @@ async def _restore_missing(git: Git, state: RunState) -> list[str]:
         if commit in known:
             await set_ref(git, ref, commit)
     return [f"{ref} was gone and was put back at {oid[:12]}" for ref, oid in missing.items() if oid in known]
-
-
-def _read_refs(journal: Path) -> dict[str, str]:
-    return collect_recorded_refs(read_all_events(journal))
 
 
 def collect_recorded_refs(events: Iterable[RecordedEvent]) -> dict[str, str]:

@@ -106,7 +106,7 @@ def _is_next(values: list[SqliteValue]) -> bool:
     if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
         return False
     needed, optional = (values[1], values[2], values[7]), (*values[4:7], *values[_COLUMNS:])
-    return all(isinstance(value, bytes) for value in needed) and not any(isinstance(value, int) for value in optional)
+    return set(map(type, needed)) == {bytes} and int not in map(type, optional)
 
 
 def _has_shape(row: EventColumns) -> bool:

@@ -126,7 +126,7 @@ class _Wanted:
     @property
     def match(self) -> str:
         """The expression with what the events are to be about: names as phrases, which `fits` makes exact."""
-        about = " AND ".join(filter(None, (build_phrase(name) for name in (self.task, self.session) if name)))
+        about = " AND ".join(filter(None, map(build_phrase, filter(None, (self.task, self.session)))))
         return f"{{said}} : ({self.said})" + (f" AND {{about}} : ({about})" if about else "")
 
     def fits_event(self, row: EventColumns, body: Mapping[str, object]) -> bool:

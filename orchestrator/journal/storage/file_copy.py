@@ -83,7 +83,7 @@ def _require_like(path: Path, pattern: Path) -> None:
     if version == current:
         strange |= {name for name in usual if found.get(name) != usual[name]}
     if strange:
-        names = ", ".join(sorted(f"{kind} {name}" for kind, name in strange))
+        names = ", ".join(sorted(map(" ".join, strange)))
         raise JournalProblem(f"{path} is no journal of a run: its {names} is not what a journal has")
 
 

@@ -70,7 +70,7 @@ class ReplayReport(FrozenModel):
     @property
     def exit_code(self) -> int:
         """0 when nothing diverged, else 1."""
-        return 0 if self.is_same else 1
+        return int(not self.is_same)
 
 
 def find_fact_divergences(

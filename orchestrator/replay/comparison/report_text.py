@@ -37,7 +37,7 @@ def render_report(report: ReplayReport) -> Iterator[str]:
 
 
 def _verdict(report: ReplayReport) -> str:
-    so_far = "" if report.is_whole else ", as far as the recording goes"
+    so_far = ", as far as the recording goes" * (not report.is_whole)
     if report.asking:
         run = "it diverges" if report.unexpected else "the run is the same"
         return f"{run}{so_far}; the {report.asking.role} was asked again"

@@ -20,7 +20,7 @@ from orchestrator.agent.tools.files import (
     build_search_tool,
     build_write_tool,
 )
-from orchestrator.agent.tools.submit import build_submit_tool
+from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.budget.limits import Limit
