@@ -56,19 +56,18 @@ async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hoo
 async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
     before = await restore_session(ledger, spec.continues, spec.until) if spec.continues else None
     system, brief = ledger.redact_text(spec.system), ledger.redact_text(spec.brief)
-    await ledger.append(
-        SessionStarted(
-            task=spec.task,
-            session=spec.id,
-            role=spec.role,
-            model=spec.settings.model,
-            prompt=spec.prompt,
-            system=await ledger.store_text(system),
-            brief=await ledger.store_text(brief),
-            continues=spec.continues,
-            turn=spec.until,
-        )
+    started = SessionStarted(
+        task=spec.task,
+        session=spec.id,
+        role=spec.role,
+        model=spec.settings.model,
+        prompt=spec.prompt,
+        system=await ledger.store_text(system),
+        brief=await ledger.store_text(brief),
+        continues=spec.continues,
+        turn=spec.until,
     )
+    await ledger.append(started)
     return SessionHistory(system, brief, opening=before.conversation if before else None)
 
 

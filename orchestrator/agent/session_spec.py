@@ -37,18 +37,11 @@ class SessionSpec:
 
     def build_requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
         """Return the request of one turn to each model that may answer it, the usual one first."""
-        return tuple(self._build_request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
-
-    def _build_request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
-        return Request(
-            role=self.role,
-            task=self.task,
-            session=self.id,
-            turn=turn,
-            messages=messages,
-            tools=tuple(tool.spec for tool in self.tools.values()),
-            stall_timeout_s=settings.stall_timeout_s,
-            **settings.build_request_fields(),
+        tools = tuple(tool.spec for tool in self.tools.values())
+        shared = {"role": self.role, "task": self.task, "session": self.id, "turn": turn}
+        return tuple(
+            Request(**shared, messages=messages, tools=tools, **settings.build_request_fields())
+            for settings in self.settings.list_fallback_chain()
         )
 
 

@@ -73,10 +73,6 @@ class RunWatcher(Protocol):
         """Take an event that was just recorded."""
 
 
-def _return_unchanged(forge: Forge) -> Forge:
-    return forge
-
-
 @dataclass(frozen=True)
 class RunOverrides:
     """The parts of a run that a replay replaces.
@@ -94,7 +90,7 @@ class RunOverrides:
     pace: ActionOrder = field(default_factory=ImmediateOrder)
     open_journal: Callable[[Path, Clock], Journal] = Journal
     prompts: PromptSource = SHIPPED_PROMPTS
-    wrap_forge: Callable[[Forge], Forge] = _return_unchanged
+    wrap_forge: Callable[[Forge], Forge] = lambda forge: forge
     deps: Path | None = None
 
 

@@ -55,6 +55,7 @@ class ModelSettings(FrozenModel):
             "temperature": self.temperature if self.temperature >= 0 else None,
             "max_output_tokens": self.max_output_tokens or None,
             "timeout_s": self.timeout_s,
+            "stall_timeout_s": self.stall_timeout_s,
         }
 
     def list_fallback_chain(self) -> "tuple[ModelSettings, ...]":

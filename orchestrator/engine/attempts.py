@@ -50,9 +50,8 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
         raise ValueError(f"task {task} is running without an attempt")
     workspace = await context.hands.open_workspace(attempt.base, Purpose.for_attempt(task, attempt.number))
     try:
-        brief = WorkBrief(
-            task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands, file=file
-        )
+        goal, gate = context.state.run.goal, context.gate.commands
+        brief = WorkBrief(task=state.spec, attempt=attempt, goal=goal, gate=gate, file=file)
         result = await _work(context, roles, brief, workspace)
     finally:
         await workspace.close()
@@ -106,9 +105,8 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
 async def _fork_attempt(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
     """Return an attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
     parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
-    recorded = await context.journal.list_session_events(parent.session)
     tree = None
-    for one in recorded:
+    for one in await context.journal.list_session_events(parent.session):
         if isinstance(one.event, work.TurnEnded) and one.event.turn <= turn:
             tree = one.event.tree
     return Attempt(

@@ -210,13 +210,10 @@ def apply_recipe_limits(project: ProjectContext, stop: StopRules) -> ProjectCont
         "budget": {"usd": choose_lower_limit(config.budget.usd, stop.budget_usd)},
         "run": {"time_limit_s": choose_lower_limit(config.run.time_limit_s, stop.wall_s)},
     }
-    return replace(project, loaded=replace(project.loaded, config=_change_config(config, changes)))
+    values = merge_settings(config.model_dump(mode="json", by_alias=True), changes)
+    return replace(project, loaded=replace(project.loaded, config=Config.model_validate(values)))
 
 
 def choose_lower_limit(of_user: float, of_recipe: float) -> float:
     """Return the lower of two limits, of which 0 means none."""
     return min([limit for limit in (of_user, of_recipe) if limit > 0], default=0)
-
-
-def _change_config(config: Config, changes: Mapping[str, Any]) -> Config:
-    return Config.model_validate(merge_settings(config.model_dump(mode="json", by_alias=True), changes))

@@ -146,8 +146,10 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         await context.journal.append(Noticed(level="info", text=text))
         return False
     title = f"add {len(lines)} to the criteria of the contract"
+    # another name for what is judged anew: an answer holds for what was asked, and for nothing else
+    subject = f"{state.goal.iteration}" + f"+{state.goal.rejudge_count}" * bool(state.goal.rejudge_count)
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
-    asked = build_run_approval(context, "contract", _build_question_subject(state), title, lines, criteria=added)
+    asked = build_run_approval(context, "contract", subject, title, lines, criteria=added)
     if (await ask_person(context, asked)).decision == "deny":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
@@ -159,11 +161,6 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         *_begin_planning(state, (*verdict.reasons, *reasons), forget=False),
     )
     return True
-
-
-def _build_question_subject(state: RunState) -> str:
-    """Return another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
-    return f"{state.goal.iteration}" + f"+{state.goal.rejudge_count}" * bool(state.goal.rejudge_count)
 
 
 async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:

@@ -80,7 +80,9 @@ def format_gate_evidence(state: RunState) -> str:
     """Return the gate before and after, as a table with the command to run again."""
     rows, after = [], {receipt.check: receipt for receipt in get_head_receipts(state)}
     for check, before in state.get_baseline_receipts().items():
-        cells = (_format_cell(before.command), _format_counts(before), _format_counts(after.get(check)))
+        # in a table's cell a pipe would begin the next one
+        command = format_code_span(before.command).replace("|", "\\|")
+        cells = (command, _format_counts(before), _format_counts(after.get(check)))
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
 
@@ -100,11 +102,6 @@ def format_violation_section(state: RunState) -> str:
     for (task, kind), count in counts.items():
         lines.append(f"`{task or '?'}`: {kind}, {count} times")
     return _format_section("Tried beyond the walls, by words or by what refused it", limit_lines(lines, _SHOWN))
-
-
-def _format_cell(command: str) -> str:
-    """Return a command in a table's cell, where a pipe would begin the next one."""
-    return format_code_span(command).replace("|", "\\|")
 
 
 def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:

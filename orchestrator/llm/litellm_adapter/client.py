@@ -9,6 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -119,18 +120,16 @@ class LiteLLMClient:
         with anyio.move_on_after(request.timeout_s):
             response = await self._call(litellm, request, key)
             if request.stall_timeout_s:
-                response = await self._read(response, request, meter)
+                async with aclosing(response):  # also if it stalls, breaks off or is cancelled
+                    response = await read_stream(response, request, meter)
             if meter.fault is not None:
                 raise meter.fault
             if meter.stage is CallStage.UNSENT:
-                raise RequestRefused(
-                    f"{request.model}: the reply came past the bounds on its size; use another provider"
-                )
+                problem = "the reply came past the bounds on its size; use another provider"
+                raise RequestRefused(f"{request.model}: {problem}")
             seconds = anyio.current_time() - begun
             reply = build_reply(response, request, self._cost(litellm, request, response), seconds)
-            if find_counted_usage(response):
-                return reply
-            return self._with_estimated_cost(litellm, request, reply)
+            return reply if find_counted_usage(response) else self._with_estimated_cost(litellm, request, reply)
         if meter.stage is CallStage.UNSENT:
             raise Unavailable(f"{request.model}: nothing could be sent within {request.timeout_s:g} s")
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
@@ -168,13 +167,6 @@ class LiteLLMClient:
         if response is None:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
         return response
-
-    async def _read(self, stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
-        """Return the whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
-        try:
-            return await read_stream(stream, request, meter)
-        finally:
-            await stream.aclose()
 
     def _translated(self, error: Exception, request: Request) -> ModelError:
         if isinstance(error, ModelError):

@@ -148,10 +148,8 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
         return Script.model_validate(document).reply
     except ValidationError as problem:
         errors = problem.errors(include_url=False)[:10]
-        lines = "\n".join(
-            f"  {_format_place(error['loc'], text, document)}: {_describe_problem(error)}" for error in errors
-        )
-        raise UsageProblem(f"the script {path} cannot be played:\n{lines}") from problem
+        lines = [f"  {_format_place(error['loc'], text, document)}: {_describe_problem(error)}" for error in errors]
+        raise UsageProblem(f"the script {path} cannot be played:\n" + "\n".join(lines)) from problem
 
 
 def _describe_problem(error: ErrorDetails) -> str:
