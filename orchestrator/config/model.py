@@ -218,10 +218,7 @@ class NotifySettings(FrozenModel):
 def _require_kinds(wanted: set[str]) -> None:
     from orchestrator.domain.event import EVENT_CLASSES  # imported here because few configurations name events
 
-    known = set()
-    for kind, _ in EVENT_CLASSES:
-        if not kind.startswith("notification."):
-            known.add(kind)
+    known = {kind for kind, _ in EVENT_CLASSES if not kind.startswith("notification.")}
     if unknown := sorted(wanted - known):
         raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -74,11 +75,8 @@ def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
 
 
 def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> str:
-    described = []
-    for alternative in alternatives:
-        if alternative.get("type") != "null":
-            described.append(describe_allowed_values(schema, alternative))
-    return " or ".join(filter(None, described))
+    others = filter(lambda alternative: alternative.get("type") != "null", alternatives)
+    return " or ".join(filter(None, map(partial(describe_allowed_values, schema), others)))
 
 
 def describe_allowed_values(schema: Schema, node: Schema) -> str:

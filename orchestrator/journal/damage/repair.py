@@ -190,7 +190,7 @@ def describe_repair(result: RepairResult) -> Iterator[str]:
     if result.lost:
         yield f"{format_spans(result.lost)} lost."
     for sha, seqs in result.blobs.items():
-        numbers = ", ".join(map(str, seqs[:8])) + (" …" if len(seqs) > 8 else "")
+        numbers = ", ".join(map(str, seqs[:8])) + " …" * (len(seqs) > 8)
         yield f"The long text in blob {sha[:12]} is lost but for its beginning, which stands in event {numbers}."
     if result.is_rewritten:
         yield f"The damaged file is kept in {result.aside}. What has landed is told by git."

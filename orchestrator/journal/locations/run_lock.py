@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -119,11 +119,10 @@ def _replace_lock(path: Path) -> IO[str]:
 
 
 def _try_lock(file: IO[str], how: int) -> bool:
-    try:
+    with suppress(BlockingIOError):
         fcntl.flock(file, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _read_owner(file: IO[str]) -> LockOwner:

@@ -129,7 +129,9 @@ class LiteLLMClient:
                 raise RequestRefused(f"{request.model}: {problem}")
             seconds = anyio.current_time() - begun
             reply = build_reply(response, request, self._cost(litellm, request, response), seconds)
-            return reply if find_counted_usage(response) else self._with_estimated_cost(litellm, request, reply)
+            if find_counted_usage(response):
+                return reply
+            return self._with_estimated_cost(litellm, request, reply)
         if meter.stage is CallStage.UNSENT:
             raise Unavailable(f"{request.model}: nothing could be sent within {request.timeout_s:g} s")
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -115,14 +116,11 @@ def render_arguments(text: str) -> str:
     Several providers refuse a whole conversation in which an earlier call's arguments do not parse, and no library
     writes half a character or an infinite number.
     """
-    try:
+    with suppress(ValueError, RecursionError):
         value = json.loads(text)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # as libraries do that write it anew
-        is_object = isinstance(value, dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    if is_object:
-        return text
+        if isinstance(value, dict):
+            return text
     if text.strip():
         return json.dumps({"malformed": text[:MAX_MALFORMED_CHARS]})
     return "{}"
