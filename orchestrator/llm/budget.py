@@ -1,7 +1,7 @@
 """The gate in front of every model call: it begins only when what it may cost fits into every limit that covers it.
 
 The stop is at the call boundary: a call under way is never cut off. What fits only when calls under way turn out
-cheaper than they reserved waits for them.
+cheaper than they reserved waits for them. What a call may cost is estimated before it is made.
 """
 
 import json

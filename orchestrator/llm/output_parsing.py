@@ -150,7 +150,10 @@ class NotJson(ValueError):
 
 
 def parse_lenient_json(text: str) -> JsonValue:
-    """Return the value that `text` holds.
+    """Return the value that `text` holds: read strictly first, then with the few slips that can mean only one thing.
+
+    Mended are code fences around the whole text, commas before a closing bracket, the Python words True, False and
+    None, raw line breaks inside strings, and a JSON string that holds the JSON. Nothing else: no value is ever guessed.
 
     Raises:
         NotJson: it holds none, or more than one, or a key twice, or what is no character.

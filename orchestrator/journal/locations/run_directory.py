@@ -64,7 +64,7 @@ class RunDirectory:
         return self.path / "engine.log"
 
     def hold_lock(self) -> AbstractContextManager[RunLock]:
-        """Hold the run for this process, see `lock.hold`.
+        """Hold the run for this process, see `hold_run_lock`.
 
         Raises:
             RunLocked: another process holds it and has given a sign of life within its lease.

@@ -1,4 +1,7 @@
-"""A model that plays a script: for dry runs (`model = "scripted:FILE"`), demos and tests. No network, no cost."""
+"""A model that plays a script: for dry runs (`model = "scripted:FILE"`), demos and tests. No network, no cost.
+
+Every request is checked against the rules that hold for all providers; a broken one is a bug of the caller.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -194,7 +197,10 @@ def _same_but_text(one: Message, other: Message) -> bool:
 
 
 class ScriptCursor:
-    """One queue of replies per (role, task), in file order, and how many of each were used."""
+    """One queue of replies per (role, task), in file order, and how many of each were used.
+
+    Parallel tasks never draw from one another's replies.
+    """
 
     def __init__(
         self, items: Iterable[ScriptedReply], consumed: Mapping[ScriptKey, int] | None = None, name: str = "the script"

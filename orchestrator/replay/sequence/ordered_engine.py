@@ -1,4 +1,7 @@
-"""Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened."""
+"""Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened.
+
+Calls of tools that a person stopped then are stopped again, when they have run for as long as then.
+"""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
