@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
-from orchestrator.agent.tools.submit import build_submit_tool
+from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import (
     CRITERION_ID_PATTERN,

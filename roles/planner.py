@@ -6,9 +6,8 @@ from functools import partial
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import build_list_tool, build_read_tool, build_search_tool
-from orchestrator.agent.tools.recall import build_recall_tool
+from orchestrator.agent.tools.harness import build_recall_tool, build_submit_tool
 from orchestrator.agent.tools.shell import build_shell_tool
-from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import build_planning_session_id

@@ -12,10 +12,8 @@ from orchestrator.agent.tools.files import (
     build_search_tool,
     build_write_tool,
 )
-from orchestrator.agent.tools.recall import build_recall_tool
-from orchestrator.agent.tools.request_tier import build_request_tier_tool
+from orchestrator.agent.tools.harness import build_recall_tool, build_request_tier_tool, build_submit_tool
 from orchestrator.agent.tools.shell import build_shell_tool
-from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs

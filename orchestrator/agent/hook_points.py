@@ -1,5 +1,6 @@
 """The points of one session at which hooks are asked and told: its turns and its tools."""
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -32,9 +33,7 @@ class SessionHooks:
     async def before_tool(self, turn: int, index: int, call: ToolCall) -> str | None:
         """Return why a tool may not be used as the model wants."""
         occurrence = self._build_tool_occurrence(turn, index, call)
-        if occurrence:
-            return await self._hooks.find_veto(occurrence)
-        return None
+        return await self._hooks.find_veto(occurrence) if occurrence else None
 
     async def after_tool(self, turn: int, index: int, call: ToolCall, result: ToolResult) -> None:
         """Tell hooks that a tool has been used, or refused to be."""
@@ -52,24 +51,12 @@ class SessionHooks:
         except MalformedReply:
             return None
         path = arguments.get("path")
-        return self._build_occurrence(
-            "tool",
-            turn,
-            f"{self._spec.id}/{turn}/{index}",
-            call.name,
-            (str(PurePosixPath(path)),) if isinstance(path, str) else (),
-            tool={"name": call.name, "arguments": arguments, **more},
-        )
+        paths = (str(PurePosixPath(path)),) if isinstance(path, str) else ()
+        facts = {"name": call.name, "arguments": arguments, **more}
+        occurrence = self._build_occurrence("tool", turn, f"{self._spec.id}/{turn}/{index}", tool=facts)
+        return replace(occurrence, tool=call.name, paths=paths)
 
-    def _build_occurrence(
-        self,
-        scope: HookScope,
-        turn: int,
-        name: str,
-        tool_name: str = "",
-        paths: tuple[str, ...] = (),
-        **facts: Any,  # noqa: ANN401
-    ) -> HookOccurrence:
+    def _build_occurrence(self, scope: HookScope, turn: int, name: str, **facts: object) -> HookOccurrence:
         spec = self._spec
         shared = {"session": spec.id, "role": spec.role, "model": spec.settings.model, "turn": turn}
-        return HookOccurrence(scope, name, shared | facts, (spec.task,), tool_name, paths, view=spec.workspace)
+        return HookOccurrence(scope, name, shared | facts, (spec.task,), view=spec.workspace)

@@ -4,10 +4,9 @@ Everything said and done is in the ledger before the next thing happens. A sessi
 last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
 """
 
-from orchestrator.agent.history import CHARS_PER_TOKEN, SessionHistory, Turn
+from orchestrator.agent.history import CHARS_PER_TOKEN, RestoredSession, SessionHistory, Turn, restore_session
 from orchestrator.agent.hook_points import SessionHooks
 from orchestrator.agent.model_calls import ModelCaller
-from orchestrator.agent.session_restore import RestoredSession, restore_session
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
 from orchestrator.agent.tool_execution import ToolExecutor
@@ -57,19 +56,18 @@ async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hoo
 async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
     before = await restore_session(ledger, spec.continues, spec.until) if spec.continues else None
     system, brief = ledger.redact_text(spec.system), ledger.redact_text(spec.brief)
-    await ledger.append(
-        SessionStarted(
-            task=spec.task,
-            session=spec.id,
-            role=spec.role,
-            model=spec.settings.model,
-            prompt=spec.prompt,
-            system=await ledger.store_text(system),
-            brief=await ledger.store_text(brief),
-            continues=spec.continues,
-            turn=spec.until,
-        )
+    started = SessionStarted(
+        task=spec.task,
+        session=spec.id,
+        role=spec.role,
+        model=spec.settings.model,
+        prompt=spec.prompt,
+        system=await ledger.store_text(system),
+        brief=await ledger.store_text(brief),
+        continues=spec.continues,
+        turn=spec.until,
     )
+    await ledger.append(started)
     return SessionHistory(system, brief, opening=before.conversation if before else None)
 
 
@@ -77,12 +75,7 @@ class _Session:
     """A session under way."""
 
     def __init__(
-        self,
-        spec: SessionSpec,
-        asker: ModelCaller,
-        ledger: Ledger,
-        restored: RestoredSession,
-        session_hooks: SessionHooks,
+        self, spec: SessionSpec, asker: ModelCaller, ledger: Ledger, restored: RestoredSession, hooks: SessionHooks
     ) -> None:
         self._spec = spec
         self._asker = asker
@@ -90,8 +83,8 @@ class _Session:
         self._conversation = restored.conversation
         self._unfinished = restored.unfinished
         self._tree: TreeId | None = restored.tree
-        self._hooks = session_hooks
-        self._executor = ToolExecutor(spec, ledger, session_hooks)
+        self._hooks = hooks
+        self._executor = ToolExecutor(spec, ledger, hooks)
         self._stuck = StuckDetector(restored.conversation.turns)
 
     async def run(self) -> object:

@@ -1,6 +1,7 @@
 """One model call of a session, with everything around it: budget, journal, retries."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.agent.session_spec import SessionSpec
@@ -26,24 +27,19 @@ PriceLookup = Callable[[str], Awaitable[Price | None]]
 """What a model charges, by its name; None where nobody knows."""
 
 
+@dataclass(eq=False)
 class ModelCaller:
     """Asks models on behalf of sessions."""
 
-    def __init__(
-        self,
-        client: ModelClient,
-        ledger: Ledger,
-        policy: RetryPolicy,
-        budget: RunBudget,
-        providers: ProviderRegistry | None = None,
-    ) -> None:
-        self._client = client
-        self._ledger = ledger
-        self._policy = policy
-        self._budget = budget
-        self._providers = providers or ProviderRegistry()
-        self._switches = _FallbackNotices(ledger)
-        self._prices: dict[str, Price | None] = {}
+    client: ModelClient
+    ledger: Ledger
+    policy: RetryPolicy
+    budget: RunBudget
+    providers: ProviderRegistry = field(default_factory=ProviderRegistry)
+    _prices: dict[str, Price | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._switches = _FallbackNotices(self.ledger)
 
     async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """Return the reply to a session's next request; it is in the ledger when this returns.
@@ -55,13 +51,13 @@ class ModelCaller:
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
         """
-        tries = _JournaledTries(self._client, self._ledger, self._budget, self._find_price, spec.prompt)
-        asking = ModelCallPolicy(self._providers, self._policy, tries.record_failure, self._switches.record_answer)
+        tries = _JournaledTries(self.client, self.ledger, self.budget, self._find_price, spec.prompt)
+        asking = ModelCallPolicy(self.providers, self.policy, tries.record_failure, self._switches.record_answer)
         return await complete_with_fallbacks(tries, spec.build_requests(turn, messages), asking)
 
     async def _find_price(self, model: str) -> Price | None:
         if model not in self._prices:
-            self._prices[model] = await self._client.find_price(model)
+            self._prices[model] = await self.client.find_price(model)
         return self._prices[model]
 
 
@@ -90,19 +86,17 @@ def _identify_model(request: Request) -> tuple[str, str | None]:
     return request.model, request.api_base
 
 
+@dataclass(eq=False)
 class _JournaledTries:
     """Tries of one call, each booked: reserved and recorded before, answer or failure after."""
 
-    def __init__(
-        self, client: ModelClient, ledger: Ledger, budget: RunBudget, price_of: PriceLookup, prompt: str
-    ) -> None:
-        self._client = client
-        self._ledger = ledger
-        self._budget = budget
-        self._price_of = price_of
-        self._prompt = prompt
-        self._open: ModelCalled | None = None
-        self._holds = False
+    _client: ModelClient
+    _ledger: Ledger
+    _budget: RunBudget
+    _price_of: PriceLookup
+    _prompt: str
+    _open: ModelCalled | None = None
+    _holds: bool = False
 
     async def request_completion(self, request: Request) -> Reply:
         price = await self._price_of(request.model)
@@ -177,10 +171,9 @@ class _JournaledTries:
 
 def _hide_secrets(ledger: Ledger, reply: Reply) -> Reply:
     """Return a reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
-    calls = tuple(
-        call.model_copy(update={"arguments": ledger.hide_known_secrets(call.arguments)}) for call in reply.tool_calls
-    )
-    return reply.model_copy(update={"text": ledger.hide_known_secrets(reply.text), "tool_calls": calls})
+    hide = ledger.hide_known_secrets
+    calls = tuple(call.model_copy(update={"arguments": hide(call.arguments)}) for call in reply.tool_calls)
+    return reply.model_copy(update={"text": hide(reply.text), "tool_calls": calls})
 
 
 def _copy_identity(called: ModelCalled) -> dict[str, Any]:
@@ -195,6 +188,5 @@ def _build_lost(intent: Intent, reason: str) -> Done:
 
 def build_call_failure(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
     """Return the end of a call that brought no reply."""
-    return ModelFailed(
-        **_copy_identity(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s
-    )
+    identity, detail = _copy_identity(called), detail[:2_000]
+    return ModelFailed(**identity, model=called.model, error=error, detail=detail, retry_in_s=retry_in_s)

@@ -37,24 +37,11 @@ class SessionSpec:
 
     def build_requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
         """Return the request of one turn to each model that may answer it, the usual one first."""
-        return tuple(self._build_request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
-
-    def _build_request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
-        """Settings that are not set stay the provider's."""
-        return Request(
-            role=self.role,
-            task=self.task,
-            session=self.id,
-            turn=turn,
-            model=settings.model,
-            messages=messages,
-            tools=tuple(tool.spec for tool in self.tools.values()),
-            api_base=settings.api_base or None,
-            api_key_env=settings.api_key_env or None,
-            temperature=settings.temperature if settings.temperature >= 0 else None,
-            max_output_tokens=settings.max_output_tokens or None,
-            timeout_s=settings.timeout_s,
-            stall_timeout_s=settings.stall_timeout_s,
+        tools = tuple(tool.spec for tool in self.tools.values())
+        shared = {"role": self.role, "task": self.task, "session": self.id, "turn": turn}
+        return tuple(
+            Request(**shared, messages=messages, tools=tools, **settings.build_request_fields())
+            for settings in self.settings.list_fallback_chain()
         )
 
 

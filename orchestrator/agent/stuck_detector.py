@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Protocol
+from functools import partial
+from itertools import takewhile
 
-from orchestrator.domain.chat import ToolCall
+from orchestrator.agent.history import Turn
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -60,25 +61,6 @@ class StuckPattern(FrozenModel):
     nudge: str = ""
 
 
-class ObservedTurn(Protocol):
-    """A turn of a conversation: the calls of one reply and, by call id, what they returned."""
-
-    @property
-    def tool_calls(self) -> Sequence[ToolCall]:
-        """The calls, none in a text-only reply."""
-        ...
-
-    @property
-    def observations(self) -> Mapping[str, str]:
-        """Call id → observation."""
-        ...
-
-    @property
-    def failed(self) -> bool:
-        """True if one of the calls was refused or failed."""
-        ...
-
-
 def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
     """Return the pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
     window = turns[-WINDOW_TURNS:]
@@ -91,12 +73,9 @@ def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
     return nearly
 
 
-def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
+def fingerprint_turn(turn: Turn) -> TurnFingerprint:
     """Return the turn without what varies between equal turns."""
-    results = []
-    for call in turn.tool_calls:
-        if call.id in turn.observations:
-            results.append(turn.observations[call.id])
+    results = [turn.observations[call.id] for call in turn.tool_calls if call.id in turn.observations]
     return TurnFingerprint(
         actions=tuple(f"{call.name} {_sort_arguments(call.arguments)}" for call in turn.tool_calls),
         observation=_VARYING.sub("…", "\n".join(results)),
@@ -107,11 +86,11 @@ def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
 class StuckDetector:
     """Follows a session turn by turn; begins with the turns that were there before."""
 
-    def __init__(self, turns: Iterable[ObservedTurn] = ()) -> None:
+    def __init__(self, turns: Iterable[Turn] = ()) -> None:
         self._turns = list(map(fingerprint_turn, turns))
         self._found = find_stuck_pattern(self._turns)
 
-    def record_turn(self, turn: ObservedTurn) -> str:
+    def record_turn(self, turn: Turn) -> str:
         """Take one more turn into account.
 
         Returns:
@@ -119,16 +98,12 @@ class StuckDetector:
         """
         self._turns = [*self._turns[1 - WINDOW_TURNS :], fingerprint_turn(turn)]
         self._found = find_stuck_pattern(self._turns)
-        if self._found:
-            return self._found.nudge
-        return ""
+        return self._found.nudge if self._found else ""
 
     @property
     def pattern(self) -> str:
         """In words, how the session is stuck; empty while it is not."""
-        if self._found and self._found.is_stuck:
-            return self._found.sentence
-        return ""
+        return self._found.sentence if self._found and self._found.is_stuck else ""
 
 
 def _sort_arguments(written: str) -> str:
@@ -139,26 +114,13 @@ def _sort_arguments(written: str) -> str:
         return " ".join(written.split())
 
 
-def _count_same(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, TurnFingerprint], bool]) -> int:
+def _count_same(is_same: Callable[[TurnFingerprint, TurnFingerprint], bool], turns: Sequence[TurnFingerprint]) -> int:
     """Return how many of the last turns are the same as the very last one."""
-    length = 0
-    for turn in reversed(turns):
-        if not is_same(turn, turns[-1]):
-            break
-        length += 1
-    return length
+    return len(list(takewhile(lambda turn: is_same(turn, turns[-1]), reversed(turns))))
 
 
-def _measure_repetition(turns: Sequence[TurnFingerprint]) -> int:
-    return _count_same(turns, lambda turn, last: turn == last and bool(turn.actions))
-
-
-def _measure_repeated_error(turns: Sequence[TurnFingerprint]) -> int:
-    return _count_same(turns, lambda turn, last: turn.is_error and turn.actions == last.actions != ())
-
-
-def _measure_monologue(turns: Sequence[TurnFingerprint]) -> int:
-    return _count_same(turns, lambda turn, _: not turn.actions)
+def _repeats_error(turn: TurnFingerprint, last: TurnFingerprint) -> bool:
+    return turn.is_error and turn.actions == last.actions != ()
 
 
 def _measure_alternation(turns: Sequence[TurnFingerprint]) -> int:
@@ -166,18 +128,13 @@ def _measure_alternation(turns: Sequence[TurnFingerprint]) -> int:
     if len(turns) < 2 or turns[-1] == turns[-2] or not all(turn.actions for turn in turns[-2:]):
         return 0
     pairs = zip(reversed(turns), reversed(turns[:-2]), strict=False)
-    length = 2
-    for turn, before_last in pairs:
-        if turn != before_last:
-            break
-        length += 1
-    return length
+    return 2 + len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 _MEASURES: dict[StuckPatternName, Callable[[Sequence[TurnFingerprint]], int]] = {
-    StuckPatternName.ERROR: _measure_repeated_error,
-    StuckPatternName.REPETITION: _measure_repetition,
-    StuckPatternName.MONOLOGUE: _measure_monologue,
+    StuckPatternName.ERROR: partial(_count_same, _repeats_error),
+    StuckPatternName.REPETITION: partial(_count_same, lambda turn, last: turn == last and bool(turn.actions)),
+    StuckPatternName.MONOLOGUE: partial(_count_same, lambda turn, _: not turn.actions),
     StuckPatternName.ALTERNATION: _measure_alternation,
 }
 _LIMITS = {

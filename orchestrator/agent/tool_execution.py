@@ -16,7 +16,6 @@ from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import parse_effect_name
-from orchestrator.domain.sandbox.tool_reach import ToolReach
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
@@ -80,14 +79,14 @@ class ToolExecutor:
         return None
 
     async def _use_tool(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
-        key = self._ledger.build_next_key(name)
+        key, tool = self._ledger.build_next_key(name), self._spec.tools.get(call.name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         called = ToolCalled(
             **shared,
             arguments=await self._ledger.store_text(call.arguments, is_said=True),
             tier=self._spec.tier(),
             policy=await self._get_policy_hash(),
-            reach=self._get_reach(call.name),
+            reach=tool and tool.reach,
         )
         begun = monotonic()
         async with record_effect(self._ledger, called) as using:
@@ -114,12 +113,6 @@ class ToolExecutor:
         if self._spec.workspace is None:
             return ""
         return await self._spec.workspace.get_policy_hash(self._spec.tier())
-
-    def _get_reach(self, name: str) -> ToolReach | None:
-        tool = self._spec.tools.get(name)
-        if tool is None:
-            return None
-        return tool.reach
 
     async def _run_tool(self, name: str, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)

@@ -79,16 +79,14 @@ async def open_sandbox_command(
     async with AsyncExitStack() as stack:
         until_end = stack.enter_context(ExitStack())
         deps = project.config.env.deps
-        grant = await install_dependencies(
-            grant, deps, project.repository, state, state / DEPS_DIRECTORY, head, tell, until_end
-        )
+        installation = (project.repository, state, state / DEPS_DIRECTORY, head, tell, until_end)
+        grant = await install_dependencies(grant, deps, *installation)
         hands = await stack.enter_async_context(open_local_hands(project.repository, state, grant, redactor=redactor))
         for notice in hands.notices:
             await tell(notice)
         workspace = await hands.open_workspace(head, Purpose("hands exec"))
-        yield SandboxCommand(
-            workspace, command, await _explain_policy(hands, workspace, command, project.repository.root)
-        )
+        explanation = await _explain_policy(hands, workspace, command, project.repository.root)
+        yield SandboxCommand(workspace, command, explanation)
 
 
 async def _explain_policy(

@@ -1,6 +1,6 @@
 """The live model that a replay asks again, with its prompts and settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -63,10 +63,7 @@ class ReplayOptions:
 
 @asynccontextmanager
 async def open_reasker(
-    replay_options: ReplayOptions,
-    config: Config,
-    flags: Any,  # noqa: ANN401
-    state: RunState,
+    replay_options: ReplayOptions, config: Config, flags: Mapping[str, Any], state: RunState
 ) -> AsyncIterator[RoleReasker | None]:
     """Open the client that asks a role again; None if no role is to be asked or no model is configured for it.
 
@@ -78,19 +75,13 @@ async def open_reasker(
         yield None
         return
     changed_config = _replace_model(config, role, replay_options.model, flags)
-    if not any(
-        settings.model
-        for name, settings in iterate_configured_models(changed_config.roles)
-        if name.partition(".")[0] == role
-    ):
+    models = {name: settings.model for name, settings in iterate_configured_models(changed_config.roles)}
+    own_names = [name for name in models if name.partition(".")[0] == role]
+    if not any(map(models.get, own_names)):
         yield None
         return
     async with ModelRouter(Path(), connect=partial(build_litellm_client, changed_config)) as router:
-        role_names = []
-        for name, _ in iterate_configured_models(changed_config.roles):
-            if name.partition(".")[0] == role:
-                role_names.append(name)
-        if problems := await find_model_problems(changed_config.roles, router, role_names):
+        if problems := await find_model_problems(changed_config.roles, router, own_names):
             raise EnvironmentProblem("\n".join(problems))
         yield RoleReasker(
             role=role,
@@ -101,7 +92,7 @@ async def open_reasker(
         )
 
 
-def _replace_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # noqa: ANN401
+def _replace_model(config: Config, role: Role, model: str, flags: Mapping[str, Any]) -> Config:
     """Return the configuration with another model for one role, at its usual provider unless the flags name another."""
     if not model:
         return config

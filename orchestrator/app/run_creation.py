@@ -23,8 +23,7 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
-from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
-from orchestrator.project.recipe_limits import apply_recipe_limits
+from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.location import RunLocation
@@ -64,28 +63,22 @@ async def create_migration_run(options: Options, recipe: Recipe, work_filter: Wo
     base, found = await discover_migration(project, recipe, work_filter)
     await require_installable(project, recipe, base)
     target = await _find_target_branch(project, recipe.migration.base)
-    new = NewRun(
-        "migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base, target
-    )
+    prefix = f"migrate/{recipe.migration.id}/"
+    new = NewRun("migration", recipe.title, prefix, recipe.dump_values(), found, base, target)
     return await create_new_run(project, new, *build_world_grants(project.config, recipe))
 
 
 def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
     """Return the sandbox grants of a migration's environments; one if they are the same."""
-    environments = dict.fromkeys(
-        select_environment(recipe.env, environment).model_dump_json() for environment in ENVIRONMENT_NAMES
-    )
-    envs = []
-    for environment in environments:
-        envs.append(RecipeEnv.model_validate_json(environment))
+    environments = (select_environment(recipe.env, name).model_dump_json() for name in ENVIRONMENT_NAMES)
+    envs = map(RecipeEnv.model_validate_json, dict.fromkeys(environments))
     return [build_grant(config, env, list_needed_programs(recipe)) for env in envs]
 
 
 async def _find_target_branch(project: ProjectContext, name: str) -> str:
     """Return the name if a branch has it; otherwise the empty string."""
-    if name and await read_ref(project.repository.git, f"refs/heads/{name}"):
-        return name
-    return ""
+    is_branch = name and await read_ref(project.repository.git, f"refs/heads/{name}")
+    return name if is_branch else ""
 
 
 async def require_models(config: Config, *roles: str) -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from orchestrator.app.contract_notice import record_contract_change
 from orchestrator.app.wiring import RunWatcher, open_run
-from orchestrator.domain.event.run import RepositoryMoved, RunPaused
+from orchestrator.config.layers import read_project_criteria
+from orchestrator.domain.event.run import Noticed, RepositoryMoved, RunPaused
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
@@ -17,6 +18,7 @@ from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.engine.run_end import end_run
 from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.ports.ledger import record_notice_once
 from orchestrator.project.options import Options
 from orchestrator.run_control.location import RunLocation, needs_engine, prepare_resume
 from worktrees.errors import GitError
@@ -39,9 +41,7 @@ class RunExit:
         """The exit code of the process."""
         if self.error is not None:
             return self.error.exit_code
-        if self.state.ended:
-            return self.state.ended.exit
-        return 1
+        return self.state.ended.exit if self.state.ended else 1
 
 
 async def run_goal(options: Options, goal: str, watcher: RunWatcher | None = None) -> RunExit:
@@ -135,3 +135,20 @@ async def execute_run(context: RunContext) -> None:
         from orchestrator.engine.goal.run import GoalRun
 
         await GoalRun(context, context.roles).run_to_end()
+
+
+async def record_contract_change(context: RunContext) -> None:
+    """Record once which criteria of the project's file the run does not have: its contract stays as it was frozen."""
+    state = context.state
+    if state.goal.contract is None or state.ended is not None:
+        return
+    project_criteria = await to_thread.run_sync(read_project_criteria, context.repository.root)
+    frozen = state.goal.contract.criteria
+    changed = [wanted.id for wanted in project_criteria if wanted.build_criterion() not in frozen]
+    text = (
+        f"the project's file asks for criteria that this run does not have, or not as they stand there now "
+        f"({', '.join(changed)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"
+    )
+    if changed:
+        notice = Noticed(level="warning", code=NoticeCode.CONTRACT_DIFFERS, paths=tuple(changed), text=text)
+        await record_notice_once(context.journal, notice)

@@ -25,9 +25,8 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.control.tier_grants import RunTierGrants
-from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
-from orchestrator.engine.recovery.landing_fence import raise_landing_fence
-from orchestrator.engine.recovery.ref_repair import repair_refs
+from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
+from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
 from orchestrator.forge.factory import open_forge, require_forge
@@ -69,15 +68,9 @@ class RunWatcher(Protocol):
 
     def on_run_opened(self, state: RunState) -> None:
         """Take the state of the run that was opened; `state` stays current."""
-        ...
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Take an event that was just recorded."""
-        ...
-
-
-def _return_unchanged(forge: Forge) -> Forge:
-    return forge
 
 
 @dataclass(frozen=True)
@@ -97,7 +90,7 @@ class RunOverrides:
     pace: ActionOrder = field(default_factory=ImmediateOrder)
     open_journal: Callable[[Path, Clock], Journal] = Journal
     prompts: PromptSource = SHIPPED_PROMPTS
-    wrap_forge: Callable[[Forge], Forge] = _return_unchanged
+    wrap_forge: Callable[[Forge], Forge] = lambda forge: forge
     deps: Path | None = None
 
 
@@ -119,14 +112,14 @@ async def open_run(
         epoch = await _raise_fence(location, journal)
         await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
         live = LiveConfig(journal.state)
-        lock.write_owner(live.current.run.lease_s)
-        notifications = run_notifications(live.current, journal, location.directory.journal, location.repository.root)
+        config, recipe = live.current, _load_recipe(journal.state)
+        lock.write_owner(config.run.lease_s)
+        notifications = run_notifications(config, journal, location.directory.journal, location.repository.root)
         on_recovered = await stack.enter_async_context(notifications)
-        recipe = _load_recipe(journal.state)
-        grant, hands, before = await _open_environments(location, live.current, recipe, journal, stack, overrides.deps)
-        hooks = _build_hooks(location, live.current, journal, hands)
-        forge = await stack.enter_async_context(_open_run_forge(location, live.current, journal))
-        roles = await _open_roles(location, live, journal, hooks, overrides, stack, recipe)
+        opening = _RunOpening(location, overrides, stack, journal, live, config, recipe)
+        grant, hands, before = await opening.open_environments()
+        hooks = opening.build_hooks(hands)
+        forge = await stack.enter_async_context(opening.open_forge())
         yield RunContext(
             directory=location.directory,
             journal=journal,
@@ -135,30 +128,23 @@ async def open_run(
             landing_fence=epoch,
             repository=location.repository,
             hands=hands,
-            gate=_build_gate(live.current, recipe, journal, hands, before),
+            gate=opening.build_gate(hands, before),
             baseline_hands=before,
-            lend_hands=partial(_lend_hands, location, live.current, grant, journal),
-            canaries=None if recipe else _build_canary_runner(live.current, hands, journal),
+            lend_hands=partial(opening.lend_hands, grant),
+            canaries=None if recipe else opening.build_canary_runner(hands),
             forge=overrides.wrap_forge(forge),
-            roles=roles,
+            roles=await opening.open_roles(hooks),
             hooks=hooks,
             on_recovered=on_recovered,
             action_order=overrides.pace,
-            has_worker=partial(_has_worker, live.current),
+            has_worker=partial(_has_worker, config),
         )
 
 
 def _load_recipe(state: RunState) -> Recipe | None:
     """Return the recipe that the run goes on by; None for a goal."""
     values = state.migration.requested_recipe or state.migration.recipe
-    if values:
-        return Recipe.model_validate(values)
-    return None
-
-
-def _needs_models(recipe: Recipe | None) -> bool:
-    """Return True if the run calls models, as every goal does."""
-    return recipe is None or recipe.needs_models
+    return Recipe.model_validate(values) if values else None
 
 
 async def _has_worker(config: Config) -> bool:
@@ -167,28 +153,6 @@ async def _has_worker(config: Config) -> bool:
         return False
     async with ModelRouter(Path()) as router:
         return not await find_model_problems(config.roles, router, ("worker",))
-
-
-def _build_gate(
-    config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None
-) -> HarnessGate:
-    if recipe:
-        checks = recipe.build_checks()
-    else:
-        checks = config.gate.build_checks()
-    base_runner = _build_check_runner(config, before, journal) if before else None
-    return HarnessGate(_build_check_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
-
-
-def _build_check_runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
-    return CheckRunner(hands, journal, config.hands.output_mb * 1024 * 1024)
-
-
-def _build_canary_runner(config: Config, hands: Hands, journal: Journal) -> CanaryRunner | None:
-    checks = config.gate.build_checks()
-    if checks:
-        return CanaryRunner(_build_check_runner(config, hands, journal), journal, checks[0])
-    return None
 
 
 async def _open_journal(
@@ -222,119 +186,103 @@ async def _raise_fence(location: RunLocation, journal: Journal) -> LandingFence:
         raise problem from error
 
 
-async def _open_environments(
-    location: RunLocation,
-    config: Config,
-    recipe: Recipe | None,
-    journal: Journal,
-    stack: AsyncExitStack,
-    deps: Path | None = None,
-) -> tuple[SandboxGrant, Hands, Hands | None]:
-    """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
-    env = recipe.env if recipe else RecipeEnv()
-    try:
-        await require_forge(location.repository, config)
-        tools = list_needed_programs(recipe) if recipe else ()
-        grant, hands = await _open_environment(
-            location, config, select_environment(env, "after"), tools, journal, stack, deps
-        )
-        if not env.has_two_environments:
-            return grant, JournaledHands(hands, journal), None
-        _, before = await _open_environment(
-            location, config, select_environment(env, "before"), tools, journal, stack, deps
-        )
-    except OrchestrateError as problem:
-        await journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
-        raise
-    return grant, JournaledHands(hands, journal), JournaledHands(before, journal)
+@dataclass(frozen=True)
+class _RunOpening:
+    """A run that is being opened, whose journal is open already. What needs closing goes onto the stack."""
 
+    location: RunLocation
+    overrides: RunOverrides
+    stack: AsyncExitStack
+    journal: Journal
+    live: LiveConfig
+    config: Config
+    recipe: Recipe | None
 
-async def _open_environment(
-    location: RunLocation,
-    config: Config,
-    env: RecipeEnv,
-    tools: Sequence[str],
-    journal: Journal,
-    stack: AsyncExitStack,
-    deps: Path | None,
-) -> tuple[SandboxGrant, LocalHands]:
-    async def record_notice(text: str) -> None:
-        await journal.append(Noticed(level="info", text=text))
+    async def open_environments(self) -> tuple[SandboxGrant, Hands, Hands | None]:
+        """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
+        env = self.recipe.env if self.recipe else RecipeEnv()
+        try:
+            await require_forge(self.location.repository, self.config)
+            grant, hands = await self._open_environment(select_environment(env, "after"))
+            if not env.has_two_environments:
+                return grant, JournaledHands(hands, self.journal), None
+            _, before = await self._open_environment(select_environment(env, "before"))
+        except OrchestrateError as problem:
+            await self.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
+            raise
+        return grant, JournaledHands(hands, self.journal), JournaledHands(before, self.journal)
 
-    store, base = deps or location.state.path / DEPS_DIRECTORY, journal.state.run.base
-    lent_until_end = stack.enter_context(ExitStack())
-    entries = (*config.env.deps, *env.deps)
-    installation = (location.repository, location.state.path, store, base, record_notice, lent_until_end)
-    grant = await install_dependencies(build_grant(config, env, tools), entries, *installation)
-    grant = await run_setup_commands(grant, env, *installation)
-    hands = await stack.enter_async_context(_open_hands(location, config, grant, journal))
-    if hands.refusal_reason:
-        raise EnvironmentProblem(hands.refusal_reason)
-    for notice in hands.notices:
-        await journal.append(Noticed(level="warning", text=notice))
-    return grant, hands
+    async def _open_environment(self, env: RecipeEnv) -> tuple[SandboxGrant, LocalHands]:
+        location, config = self.location, self.config
+        store, base = self.overrides.deps or location.state.path / DEPS_DIRECTORY, self.journal.state.run.base
+        lent_until_end = self.stack.enter_context(ExitStack())
+        installation = (location.repository, location.state.path, store, base, self._record_notice, lent_until_end)
+        grant = build_grant(config, env, list_needed_programs(self.recipe) if self.recipe else ())
+        grant = await install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
+        grant = await run_setup_commands(grant, env, *installation)
+        hands = await self.stack.enter_async_context(self._open_hands(grant))
+        if hands.refusal_reason:
+            raise EnvironmentProblem(hands.refusal_reason)
+        for notice in hands.notices:
+            await self.journal.append(Noticed(level="warning", text=notice))
+        return grant, hands
 
+    def _open_hands(self, grant: SandboxGrant) -> AbstractAsyncContextManager[LocalHands]:
+        slots, redactor = self.config.hands.slots or None, self.journal.redactor
+        repository, state = self.location.repository, self.location.state.path
+        return open_local_hands(repository, state, grant, slots=slots, redactor=redactor)
 
-def _open_hands(
-    location: RunLocation, config: Config, grant: SandboxGrant, journal: Journal
-) -> AbstractAsyncContextManager[LocalHands]:
-    slots = config.hands.slots or None
-    return open_local_hands(location.repository, location.state.path, grant, slots=slots, redactor=journal.redactor)
+    @asynccontextmanager
+    async def lend_hands(self, grant: SandboxGrant, directories: Sequence[Path]) -> AsyncIterator[Hands]:
+        """Open hands like the run's own that see these directories of the host as well."""
+        folders = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
+        wider_grant = grant.model_copy(update={"read_only": (*grant.read_only, *folders)})
+        async with self._open_hands(wider_grant) as hands:
+            yield JournaledHands(hands, self.journal)
 
+    def build_hooks(self, hands: Hands) -> Hooks:
+        """Return the hooks that are configured."""
+        hooks, repository = self.config.hooks, self.location.repository
+        return HookRunner(hooks, self.journal, hands, repository.git, repository.root) if hooks else NO_HOOKS
 
-@asynccontextmanager
-async def _lend_hands(
-    location: RunLocation, config: Config, grant: SandboxGrant, journal: Journal, directories: Sequence[Path]
-) -> AsyncIterator[Hands]:
-    """Open hands like the run's own that see these directories of the host as well."""
-    folders = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
-    wider_grant = grant.model_copy(update={"read_only": (*grant.read_only, *folders)})
-    async with _open_hands(location, config, wider_grant, journal) as hands:
-        yield JournaledHands(hands, journal)
+    def open_forge(self) -> AbstractAsyncContextManager[Forge]:
+        """Open the forge that pull requests go to."""
+        place, config = self.location.state.path / "prs", self.config
+        return open_forge(self.location.repository, place, config, self.journal.state, self._record_notice)
 
+    async def _record_notice(self, text: str) -> None:
+        await self.journal.append(Noticed(level="info", text=text))
 
-def _build_hooks(location: RunLocation, config: Config, journal: Journal, hands: Hands) -> Hooks:
-    if not config.hooks:
-        return NO_HOOKS
-    return HookRunner(config.hooks, journal, hands, location.repository.git, location.repository.root)
+    def build_gate(self, hands: Hands, before: Hands | None) -> HarnessGate:
+        """Return the gate; `before` are the baseline's hands if it has its own."""
+        checks = self.recipe.build_checks() if self.recipe else self.config.gate.build_checks()
+        base_runner = self._build_check_runner(before) if before else None
+        return HarnessGate(self._build_check_runner(hands), self.journal, checks, baseline_runner=base_runner)
 
+    def build_canary_runner(self, hands: Hands) -> CanaryRunner | None:
+        """Return what runs canaries; None without a gate."""
+        checks = self.config.gate.build_checks()
+        return CanaryRunner(self._build_check_runner(hands), self.journal, checks[0]) if checks else None
 
-def _open_run_forge(location: RunLocation, config: Config, journal: Journal) -> AbstractAsyncContextManager[Forge]:
-    async def record_notice(text: str) -> None:
-        await journal.append(Noticed(level="info", text=text))
+    def _build_check_runner(self, hands: Hands) -> CheckRunner:
+        return CheckRunner(hands, self.journal, self.config.hands.output_mb * 1024 * 1024)
 
-    return open_forge(location.repository, location.state.path / "prs", config, journal.state, record_notice)
-
-
-async def _open_roles(
-    location: RunLocation,
-    live: LiveConfig,
-    journal: Journal,
-    hooks: Hooks,
-    overrides: RunOverrides,
-    stack: AsyncExitStack,
-    recipe: Recipe | None,
-) -> ModelRoles | None:
-    """Open the roles on their models; None for a recipe without models."""
-    if not _needs_models(recipe):
-        return None
-    config, tier_grants = live.current, RunTierGrants(lambda: live.current, journal)
-    if overrides.client is not None:
-        caller = ModelCaller(
-            overrides.client,
-            journal,
-            build_retry_policy(config),
-            RunBudget(config.budget),
-            ProviderRegistry(UNLIMITED_RULES),
-        )
-        return ModelRoles(RoleContext(config, journal, caller, hooks, overrides.prompts, tier_grants))
-    connect = partial(build_litellm_client, config)
-    router = await stack.enter_async_context(
-        ModelRouter(location.directory.path, count_model_replies(journal.state), connect)
-    )
-    if pauses := tuple(_list_provider_pauses(journal.state)):
-        await journal.append(*pauses)
-    return build_roles(config, journal, router, hooks, lambda: live.current.budget, tier_grants)
+    async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
+        """Open the roles on their models; None for a recipe without models."""
+        if self.recipe and not self.recipe.needs_models:
+            return None
+        config, journal, client = self.config, self.journal, self.overrides.client
+        tier_grants = RunTierGrants(lambda: self.live.current, journal)
+        if client is not None:
+            budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
+            caller = ModelCaller(client, journal, build_retry_policy(config), budget, providers)
+            return ModelRoles(RoleContext(config, journal, caller, hooks, self.overrides.prompts, tier_grants))
+        connect = partial(build_litellm_client, config)
+        models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
+        router = await self.stack.enter_async_context(models)
+        if pauses := tuple(_list_provider_pauses(journal.state)):
+            await journal.append(*pauses)
+        return build_roles(config, journal, router, hooks, lambda: self.live.current.budget, tier_grants)
 
 
 def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
@@ -357,7 +305,7 @@ def build_roles(
 
     `budgets` returns the current limits, where they may change during the run.
     """
-    providers = ProviderRegistry(build_provider_rules(config), ledger.state.spend.provider_pauses)
+    providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
     return ModelRoles(RoleContext(config, ledger, caller, hooks, tier_grants=tier_grants))
 

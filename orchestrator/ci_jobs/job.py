@@ -28,8 +28,7 @@ from orchestrator.migrate.recipe import Recipe, locate_problems
 from orchestrator.portable import archive_ref
 from orchestrator.portable.run_export import export_run
 from orchestrator.portable.run_import import LocalRunAhead
-from orchestrator.project.options import Options, load_project_context
-from orchestrator.project.recipe_limits import choose_lower_limit
+from orchestrator.project.options import Options, choose_lower_limit, load_project_context
 from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.run_control.location import RunLocation, find_run, prepare_resume
 from orchestrator.run_control.transfer import import_run_archive

@@ -19,24 +19,10 @@ from orchestrator.errors import UsageProblem
 PROJECT_FILE = "orchestrate.toml"
 _PREFIX = "ORCHESTRATE__"
 _USER_ONLY_KEYS = (
-    ("hands",),
-    ("state",),
-    ("approval",),
-    ("budget",),
-    ("prices",),
-    ("retry",),
-    ("providers",),
-    ("gc",),
-    ("pr", "checks_wait_s"),
-    ("pr", "checks_poll_s"),
-    ("redact",),
-    ("run", "time_limit_s"),
-    ("roles", "*", "model"),
-    ("roles", "*", "api_base"),
-    ("roles", "*", "api_key_env"),
-    ("roles", "*", "fallbacks"),
-    ("roles", "worker", "variants"),
-    ("roles", "judge", "lenses"),
+    *(("hands",), ("state",), ("approval",), ("budget",), ("prices",), ("retry",), ("providers",), ("gc",)),
+    *(("redact",), ("pr", "checks_wait_s"), ("pr", "checks_poll_s"), ("run", "time_limit_s")),
+    *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
+    *(("roles", "worker", "variants"), ("roles", "judge", "lenses")),
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
@@ -69,9 +55,7 @@ class ConfigLayer:
         if self.path is None:
             return f"<{self.name}>"
         line = find_key_line(self.source, key)
-        if line:
-            return f"{self.path}:{line}"
-        return str(self.path)
+        return f"{self.path}:{line}" if line else str(self.path)
 
 
 @dataclass(frozen=True)
@@ -139,7 +123,7 @@ def read_project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
     path = repository / PROJECT_FILE
     try:
         own = read_toml(path).get(_CONTRACT, []) if path.exists() else []
-        return tuple(CriterionSettings.model_validate(entry) for entry in own)
+        return tuple(map(CriterionSettings.model_validate, own))
     except (UsageProblem, ValidationError, TypeError):
         return ()
 
@@ -153,10 +137,7 @@ def _resolve_layers(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     origins: dict[str, str] = {}
     for layer in layers:
         _refuse_duplicate_criteria(values, origins, layer)
-        before = {}
-        for name in _ADDITIVE_LISTS:
-            if values.get(name):
-                before[name] = origins[name]
+        before = {name: origins[name] for name in _ADDITIVE_LISTS if values.get(name)}
         _overlay_values(values, layer.values)
         origins |= {format_dotted_key(key): _find_origin(layer, key) for key, _ in iterate_leaf_values(layer.values)}
         origins |= {name: f"{origin}, {origins[name]}" for name, origin in before.items() if name in layer.values}
@@ -170,16 +151,13 @@ def _validate_layer(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        raise UsageProblem(
-            describe_toml_errors(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)
-        ) from error
+        path = layer.path or Path(f"<{layer.name}>")
+        raise UsageProblem(describe_toml_errors(error, path, layer.source, Config)) from error
 
 
 def _find_origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
     line = (find_key_line(layer.source, key) or find_key_line(layer.source, (*key, 0))) if layer.path else None
-    if line:
-        return f"{layer.name} {layer.path}:{line}"
-    return layer.name
+    return f"{layer.name} {layer.path}:{line}" if line else layer.name
 
 
 def merge_settings(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,11 +218,8 @@ def _refuse_project_keys(layer: ConfigLayer) -> None:
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
     """Refuse a role's tier that a project raises; it may lower one."""
-    tiers = [
-        (key, tier)
-        for key, tier in iterate_leaf_values(project.values)
-        if _matches_pattern(_TIER, key) and isinstance(tier, int)
-    ]
+    values = iterate_leaf_values(project.values)
+    tiers = [(key, tier) for key, tier in values if _matches_pattern(_TIER, key) and isinstance(tier, int)]
     usual = _resolve_layers(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):

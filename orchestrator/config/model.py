@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from orchestrator.config.number_types import NotNegative, Positive, Seconds
-from orchestrator.config.roles import RoleSettings
+from orchestrator.config.roles import NotNegative, Positive, RoleSettings, Seconds
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.frozen_model import FrozenModel
@@ -109,9 +108,7 @@ class PriceSettings(FrozenModel):
     def build_price(self) -> Price:
         """Return the price with which calls are booked."""
         return Price(
-            input_usd=self.input_usd_per_mtok,
-            output_usd=self.output_usd_per_mtok,
-            cached_usd=self.cached_usd_per_mtok,
+            input_usd=self.input_usd_per_mtok, output_usd=self.output_usd_per_mtok, cached_usd=self.cached_usd_per_mtok
         )
 
 
@@ -222,10 +219,7 @@ class NotifySettings(FrozenModel):
 def _require_kinds(wanted: set[str]) -> None:
     from orchestrator.domain.event import EVENT_CLASSES  # imported here because few configurations name events
 
-    known = set()
-    for kind, _ in EVENT_CLASSES:
-        if not kind.startswith("notification."):
-            known.add(kind)
+    known = {kind for kind, _ in EVENT_CLASSES if not kind.startswith("notification.")}
     if unknown := sorted(wanted - known):
         raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 

@@ -6,11 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from orchestrator.config.number_types import NotNegative, Positive, Seconds
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.sandbox.tier import Tier
+
+Positive = Annotated[int, Field(ge=1)]
+NotNegative = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0)]
 
 
 class Fallback(FrozenModel):
@@ -43,6 +46,18 @@ class ModelSettings(FrozenModel):
     fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
 
+    def build_request_fields(self) -> dict[str, Any]:
+        """Return what a request takes from these settings; what is not set is None, and stays the provider's."""
+        return {
+            "model": self.model,
+            "api_base": self.api_base or None,
+            "api_key_env": self.api_key_env or None,
+            "temperature": self.temperature if self.temperature >= 0 else None,
+            "max_output_tokens": self.max_output_tokens or None,
+            "timeout_s": self.timeout_s,
+            "stall_timeout_s": self.stall_timeout_s,
+        }
+
     def list_fallback_chain(self) -> "tuple[ModelSettings, ...]":
         """Return these settings, then those with each fallback in place of the model."""
         others = (fallback.model_dump() for fallback in self.fallbacks)
@@ -64,10 +79,7 @@ class WorkerSettings(ModelSettings):
     @model_validator(mode="before")
     @classmethod
     def _inherit_settings(cls, data: dict[str, Any]) -> dict[str, Any]:
-        base = {}
-        for key, value in data.items():
-            if key not in {"variants", "description", "tier"}:
-                base[key] = value
+        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
         variants = data.get("variants", {})
         if not isinstance(variants, dict):
             return data
@@ -78,9 +90,7 @@ class WorkerSettings(ModelSettings):
 
     def get_variant(self, name: str | None) -> ModelSettings:
         """Return the settings for a variant, or the usual worker's."""
-        if name:
-            return self.variants[name]
-        return self
+        return self.variants[name] if name else self
 
 
 class LensSettings(FrozenModel):
@@ -133,8 +143,7 @@ class JudgeSettings(ModelSettings):
 
     def get_lens_settings(self, name: str | None) -> ModelSettings:
         """Return a lens's model settings; the judge's without a name, or with one that is not configured."""
-        own = self.lenses[name].get_own_settings() if name in self.lenses else {}
-        return self.model_copy(update=own)
+        return self.model_copy(update=self.lenses[name].get_own_settings() if name in self.lenses else {})
 
 
 class RoleSettings(FrozenModel):

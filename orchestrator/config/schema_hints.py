@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 Schema = Mapping[str, Any]
 
-_PATTERNS = {
-    r"\S": "a text that is not blank",
-    "^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and hyphens",
-}
+_PATTERNS = {r"\S": "a text that is not blank", "^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and hyphens"}
 _KINDS = {
     "string": "a text in quotes",
     "integer": "a whole number",
@@ -45,10 +43,7 @@ def _find_child_node(schema: Schema, node: Schema, part: str | int) -> Schema | 
             return _resolve_reference(schema, option)
     for option in node.get("anyOf", (node,)):
         whole = _resolve_reference(schema, option)
-        if isinstance(part, int):
-            below = whole.get("items")
-        else:
-            below = whole.get("properties", {}).get(part)
+        below = whole.get("items") if isinstance(part, int) else whole.get("properties", {}).get(part)
         if below is None and isinstance(part, str) and isinstance(whole.get("additionalProperties"), dict):
             below = whole["additionalProperties"]
         if below is not None:
@@ -80,11 +75,8 @@ def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
 
 
 def _describe_alternatives(schema: Schema, alternatives: Sequence[Schema]) -> str:
-    described = []
-    for alternative in alternatives:
-        if alternative.get("type") != "null":
-            described.append(describe_allowed_values(schema, alternative))
-    return " or ".join(filter(None, described))
+    others = filter(lambda alternative: alternative.get("type") != "null", alternatives)
+    return " or ".join(filter(None, map(partial(describe_allowed_values, schema), others)))
 
 
 def describe_allowed_values(schema: Schema, node: Schema) -> str:
@@ -93,7 +85,7 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     if "anyOf" in whole:
         return _describe_alternatives(schema, whole["anyOf"])
     if "const" in whole or "enum" in whole:
-        return _join_alternatives([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
+        return _join_alternatives(list(map(repr, whole.get("enum", [whole.get("const")]))))
     if whole.get("type") == "array":
         inner = describe_allowed_values(schema, whole.get("items", {}))
         text = "a list […]"
@@ -107,11 +99,8 @@ def describe_allowed_values(schema: Schema, node: Schema) -> str:
     if whole.get("pattern") in _PATTERNS:
         return _PATTERNS[whole["pattern"]]
     words = _KINDS.get(whole.get("type", ""), "")
-    bounds = []
-    for name, relation in _BOUNDS:
-        if name in whole:
-            bounds.append(f"{relation} {whole[name]}")
-    return " ".join(part for part in (words, " and ".join(bounds)) if part)
+    bounds = [f"{relation} {whole[name]}" for name, relation in _BOUNDS if name in whole]
+    return " ".join(filter(None, (words, " and ".join(bounds))))
 
 
 def _join_alternatives(values: Sequence[str]) -> str:

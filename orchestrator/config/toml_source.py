@@ -8,13 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.config.schema_hints import (
-    Schema,
-    describe_allowed_values,
-    drop_definition_names,
-    find_schema_node,
-    suggest_known_keys,
-)
+from orchestrator.config import schema_hints
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
@@ -24,15 +18,8 @@ _HEADER = compile_lazily(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = compile_lazily(
     r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*="
 )
-_PYTHON_WORDED = {
-    "bool_parsing",
-    "int_parsing",
-    "int_from_float",
-    "float_parsing",
-    "string_pattern_mismatch",
-    "too_short",
-}
-_PYTHON_WORDED |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
+_PYTHON_WORDED = {"bool_parsing", "int_parsing", "int_from_float", "float_parsing", "string_pattern_mismatch"}
+_PYTHON_WORDED |= {"too_short", "date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
 """Problems of which pydantic speaks in the words of Python or of regular expressions."""
 _PART = compile_lazily(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 
@@ -95,10 +82,13 @@ def describe_toml_errors(error: ValidationError, path: Path, source: str, model:
     """Return pydantic's problems with a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
     shown = [problem for problem in problems if not _is_consequence(problem, problems)]
-    shown.sort(key=lambda problem: find_key_line(source, drop_definition_names(schema, _get_problem_key(problem))) or 0)
-    return "\n".join(
-        _describe_problem(_get_problem_key(problem), problem, f"{path}", source, schema) for problem in shown
+    shown.sort(
+        key=lambda problem: (
+            find_key_line(source, schema_hints.drop_definition_names(schema, _get_problem_key(problem))) or 0
+        )
     )
+    described = (_describe_problem(_get_problem_key(problem), problem, str(path), source, schema) for problem in shown)
+    return "\n".join(described)
 
 
 def _get_problem_key(problem: ErrorDetails) -> TomlKey:
@@ -114,16 +104,15 @@ def _is_consequence(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> 
     return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
 
 
-def _describe_problem(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
-    written = drop_definition_names(schema, key)
+def _describe_problem(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: schema_hints.Schema) -> str:
+    written = schema_hints.drop_definition_names(schema, key)
     line = find_key_line(source, written)
     where = f"{path}:{line}" if line else path
     name = format_dotted_key(written)
-    node = find_schema_node(schema, key) or {}
-    allowed = describe_allowed_values(schema, node)
+    allowed = schema_hints.describe_allowed_values(schema, schema_hints.find_schema_node(schema, key) or {})
     match problem["type"]:
         case "extra_forbidden":
-            return f"{where}: unknown key {name}{suggest_known_keys(schema, key)}"
+            return f"{where}: unknown key {name}{schema_hints.suggest_known_keys(schema, key)}"
         case "missing":
             return f"{where}: {name} is missing{f'; it is {allowed}' if allowed else ''}"
         case kind if allowed and (kind in _PYTHON_WORDED or kind.endswith("_type")):

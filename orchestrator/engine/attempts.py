@@ -1,17 +1,10 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from orchestrator.domain.commands.definitions import Retry
+from orchestrator.domain.event import work
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.event.work import (
-    AttemptEnded,
-    AttemptStarted,
-    CandidateTaken,
-    CandidateTaking,
-    TaskEnded,
-    TurnEnded,
-)
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
@@ -39,10 +32,10 @@ async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     attempt = await _next_attempt(context, roles, state)
     if veto := await find_attempt_veto(context, state, attempt):
         reason = f"refused by a hook: {veto}"
-        refused = TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
+        refused = work.TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
         await context.journal.append(refused)
         return
-    await context.journal.append(AttemptStarted(task=task, attempt=attempt))
+    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt))
     await continue_attempt(context, roles, task)
 
 
@@ -57,16 +50,15 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
         raise ValueError(f"task {task} is running without an attempt")
     workspace = await context.hands.open_workspace(attempt.base, Purpose.for_attempt(task, attempt.number))
     try:
-        brief = WorkBrief(
-            task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands, file=file
-        )
+        goal, gate = context.state.run.goal, context.gate.commands
+        brief = WorkBrief(task=state.spec, attempt=attempt, goal=goal, gate=gate, file=file)
         result = await _work(context, roles, brief, workspace)
     finally:
         await workspace.close()
     if isinstance(result, Handoff):
-        ended = AttemptEnded(task=task, number=attempt.number, exit=Exit.FINISHED, handoff=result)
+        ended = work.AttemptEnded(task=task, number=attempt.number, exit=Exit.FINISHED, handoff=result)
     else:
-        ended = AttemptEnded(task=task, number=attempt.number, exit=result.exit, detail=result.detail)
+        ended = work.AttemptEnded(task=task, number=attempt.number, exit=result.exit, detail=result.detail)
     await context.journal.append(ended)
     await notify_attempt_ended(context, task)
 
@@ -113,10 +105,9 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
 async def _fork_attempt(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
     """Return an attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
     parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
-    recorded = await context.journal.list_session_events(parent.session)
     tree = None
-    for one in recorded:
-        if isinstance(one.event, TurnEnded) and one.event.turn <= turn:
+    for one in await context.journal.list_session_events(parent.session):
+        if isinstance(one.event, work.TurnEnded) and one.event.turn <= turn:
             tree = one.event.tree
     return Attempt(
         task=state.spec.id,
@@ -155,28 +146,20 @@ def _explain_next_attempt(state: TaskState) -> tuple[AttemptMode, tuple[str, ...
     if state.verdict is None:
         return "restart", ()
     verdict = state.verdict.verdict
-    if verdict.kind == VerdictKind.REVISE:
-        return "revise", verdict.reasons
-    return "restart", verdict.reasons
+    return "revise" if verdict.kind == VerdictKind.REVISE else "restart", verdict.reasons
 
 
 def _explain_ejection(ejection: UnitEjected) -> tuple[str, ...]:
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
     if ejection.difference.is_unsettled:
-        unsettled = _name_first(ejection.difference.unsettled)
+        unsettled = ", ".join(ejection.difference.unsettled[:12])
         return (f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {unsettled}",)
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
     if ejection.difference.problems and not broken:
         return ejection.difference.problems
-    return (
-        f"together with what landed meanwhile it breaks {_name_first(broken) or 'the gate'}",
-        *ejection.difference.problems,
-    )
-
-
-def _name_first(tests: Sequence[str]) -> str:
-    return ", ".join(tests[:12])
+    shown = ", ".join(broken[:12]) or "the gate"
+    return (f"together with what landed meanwhile it breaks {shown}", *ejection.difference.problems)
 
 
 async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:
@@ -184,11 +167,11 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
     key = context.journal.build_next_key(f"candidate/{attempt.task}@{attempt.number}")
     ref = context.refs.build_candidate_ref(attempt.task, attempt.number)
     message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
-    taking = CandidateTaking(key=key, task=attempt.task, number=attempt.number)
+    taking = work.CandidateTaking(key=key, task=attempt.task, number=attempt.number)
     async with record_effect(context.journal, taking) as happening:
         snapshot = await workspace.take_snapshot(message, ref, attempt.base)
         changed = await diff_trees(context.repository.git, attempt.base, snapshot.commit)
-        happening.done = CandidateTaken(
+        happening.done = work.CandidateTaken(
             key=key,
             task=attempt.task,
             number=attempt.number,

@@ -12,7 +12,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
-from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
+from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock

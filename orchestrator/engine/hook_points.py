@@ -29,12 +29,8 @@ async def notify_run_ended(context: RunContext) -> None:
     if ended is None:
         return
     pr = context.state.pr
-    facts = {
-        "outcome": ended.outcome,
-        "reason": ended.reason,
-        "exit": ended.exit,
-        "pr": {"forge": pr.forge, "ref": pr.ref, "url": pr.url} if pr else None,
-    }
+    opened = pr.model_dump(mode="json", include={"forge", "ref", "url"}) if pr else None
+    facts = ended.model_dump(mode="json", include={"outcome", "reason", "exit"}) | {"pr": opened}
     await context.hooks.notify_after(HookOccurrence("run", RUN_END_OCCURRENCE, facts))
 
 
@@ -57,12 +53,8 @@ async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict
     veto = await context.hooks.find_veto(_build_verdict_occurrence(context.state.tasks[task], verdict))
     if veto is None or verdict.kind != VerdictKind.MERGE:
         return verdict
-    refused = {
-        "kind": VerdictKind.REJECT,
-        "reasons": (f"refused by a hook: {veto}",),
-        "cause": EndCause.REFUSED_BY_HOOK,
-    }
-    return verdict.model_copy(update=refused)
+    refused = {"kind": VerdictKind.REJECT, "cause": EndCause.REFUSED_BY_HOOK}
+    return verdict.model_copy(update={**refused, "reasons": (f"refused by a hook: {veto}",)})
 
 
 async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
@@ -80,18 +72,8 @@ def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **mo
     """Return the occurrence of an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
-    about = {
-        "number": attempt.number,
-        "mode": attempt.mode,
-        "model": attempt.model,
-        "base": attempt.base,
-        "candidate": candidate.commit if candidate else None,
-    }
-    return HookOccurrence(
-        scope=scope,
-        name=build_unit_id(spec.id, attempt.number),
-        facts={"task": spec.model_dump(mode="json"), "attempt": about, **more_facts},
-        tasks=(spec.id,),
-        span=(attempt.base, candidate.commit) if candidate else None,
-        view=candidate.commit if candidate else attempt.start or attempt.base,
-    )
+    commit = candidate.commit if candidate else None
+    about = attempt.model_dump(mode="json", include={"number", "mode", "model", "base"}) | {"candidate": commit}
+    facts = {"task": spec.model_dump(mode="json"), "attempt": about, **more_facts}
+    span, view = (attempt.base, commit) if commit else None, commit or attempt.start or attempt.base
+    return HookOccurrence(scope, build_unit_id(spec.id, attempt.number), facts, (spec.id,), span=span, view=view)

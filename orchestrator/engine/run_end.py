@@ -8,15 +8,8 @@ from orchestrator.engine.context import RunContext
 
 _FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
 _SHOWN = 10
-OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {
-    "done": 0,
-    "partial": 3,
-    "blocked": 6,
-    "rejected": 4,
-    "nothing-changed": 4,
-    "failed": 4,
-    "cancelled": 4,
-}
+_FAILED: tuple[RunOutcome, ...] = ("rejected", "nothing-changed", "failed", "cancelled")
+OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {"done": 0, "partial": 3, "blocked": 6, **dict.fromkeys(_FAILED, 4)}
 
 
 def describe_infrastructure_stops(state: RunState) -> str:

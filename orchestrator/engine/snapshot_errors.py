@@ -7,6 +7,4 @@ from worktrees.errors import SnapshotTooLarge
 def find_snapshot_obstacle(problem: EnvironmentProblem) -> str | None:
     """Return why no snapshot can be taken of what was left in a workspace; None if that is not what the problem is."""
     cause = problem.__cause__
-    if isinstance(cause, SnapshotTooLarge):
-        return str(cause)
-    return None
+    return str(cause) if isinstance(cause, SnapshotTooLarge) else None

@@ -9,47 +9,22 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from orchestrator.domain.event import Event, parse_event
+from pydantic_core import PydanticSerializationError
+
+from orchestrator.domain.event import Event, format_event_body, parse_event
 from orchestrator.domain.event.work import ModelReplied, ToolCalled
+from orchestrator.domain.text.encoding import make_value_encodable
 from orchestrator.redact.redactor import Redactor
 
 UNREDACTED_FIELDS = frozenset(
     {
         *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
-        *(
-            "continues",
-            "call_id",
-            "call",
-            "run",
-            "unit",
-            "units",
-            "receipt",
-            "receipts",
-            "subject",
-            "check",
-            "name",
-            "lens",
-            "rule",
-            "code",
-            "variant",
-        ),
+        *("continues", "call_id", "call", "run", "unit", "units", "receipt", "receipts", "subject", "check", "name"),
+        *("lens", "rule", "code", "variant", "site", "owner", "cache_key", "shard", "shards", "redo", "revision"),
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
-        *(
-            "site",
-            "owner",
-            "cache_key",
-            "shard",
-            "shards",
-            "redo",
-            "revision",
-            "partners",
-            "group",
-            "groups",
-            "flag",
-            "stands",
-        ),
+        *("partners", "group", "groups", "flag", "stands"),
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
     }
 )
@@ -68,10 +43,7 @@ TextChange = Callable[[str], str]
 
 def redact_event(event: Event, redactor: Redactor) -> Event:
     """Return the event as it may be kept; the same one if there is nothing to take out."""
-    if isinstance(event, _SAID):
-        change = redactor.hide_known_secrets
-    else:
-        change = redactor.redact_text
+    change = redactor.hide_known_secrets if isinstance(event, _SAID) else redactor.redact_text
     body = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     words = "\0".join(_redact_words(body))
     if change(words) == words:
@@ -104,3 +76,12 @@ def _redact_value(key: str, value: Any, change: TextChange, to_the_letter: TextC
     if isinstance(value, list | tuple):
         return [_redact_value(key, item, change, to_the_letter) for item in value]
     return value
+
+
+def escape_surrogates(event: Event) -> Event:
+    """Return the event as it will be read again: itself, or with its lone surrogates spelled out."""
+    try:
+        event.model_dump_json()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return parse_event(event.kind, event.v, json.dumps(make_value_encodable(json.loads(format_event_body(event)))))
+    return event

@@ -31,9 +31,10 @@ class Inbox:
         """
         try:
             create_durable_directory(self._path)
-            write_durably(
-                self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}", _format_body(sent).encode()
-            )
+            # the words of a command line need not be UTF-8
+            body = json.dumps(make_value_encodable(sent.model_dump(mode="json")), ensure_ascii=False)
+            name = f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}"
+            write_durably(self._path / name, body.encode())
         except OSError as error:
             raise EnvironmentProblem(
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"
@@ -55,8 +56,3 @@ class Inbox:
             return sorted(path for path in self._path.iterdir() if path.suffix == _SUFFIX)
         except FileNotFoundError:
             return []
-
-
-def _format_body(sent: InboxCommand) -> str:
-    """Return a command as JSON; the words of a command line need not be UTF-8."""
-    return json.dumps(make_value_encodable(sent.model_dump(mode="json")), ensure_ascii=False)

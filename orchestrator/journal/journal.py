@@ -19,12 +19,11 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
 from orchestrator.domain.text.encoding import make_encodable
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
-from orchestrator.journal.event_redaction import redact_event
+from orchestrator.journal.event_redaction import escape_surrogates, redact_event
 from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.state.derivation import derive_whole_state
 from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.event_store import EventStore
-from orchestrator.journal.storage.surrogates import escape_surrogates
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Clock
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
@@ -66,18 +65,20 @@ class Journal:
     def __init__(self, directory: Path, clock: Clock, redactor: Redactor = PATTERN_REDACTOR) -> None:
         create_private_directory(directory)
         self._store = EventStore.open_writer(directory / "journal.db")
-        self._epoch = self._store.claim_writer()
+        self.epoch = self._store.claim_writer()
+        """The number of processes that have claimed this journal, with this one; only the last of them can append."""
         self._blobs = BlobStore(directory / "blobs")
         self.directory = directory
         self.redactor = redactor
         self._clock = clock
         self._ahead_s = self._clock_ahead_s()
         derived = derive_whole_state(self._store)
-        self._state = derived.state
+        self.state: RunState = derived.state
+        """The fold of everything appended so far; to be read only."""
         self.unread = derived.unread
         """Events up to this one were not looked at when the journal was opened."""
         self._pending: list[RecordedEvent] = []
-        self._durable = self._state.seq
+        self._durable = self.state.seq
         self._turn = anyio.Lock()
         self._failure: OrchestrateError | None = None
         self._project_at = float("-inf")
@@ -86,19 +87,9 @@ class Journal:
         self.projections: dict[str, StateProjector] = {}
         """What to derive for readers, by name: written with the events, now and then and when the run stops."""
 
-    @property
-    def epoch(self) -> int:
-        """The number of processes that have claimed this journal, with this one; only the last of them can append."""
-        return self._epoch
-
     def refuse_appends(self, problem: JournalProblem) -> None:
         """Let nothing more be appended; from any thread."""
         self._failure = self._failure or problem
-
-    @property
-    def state(self) -> RunState:
-        """The fold of everything appended so far; to be read only."""
-        return self._state
 
     def read_clock(self) -> datetime:
         """Return the time by the journal's clock, aware UTC."""
@@ -106,7 +97,7 @@ class Journal:
 
     def build_next_key(self, name: str) -> str:
         """Return the idempotency key for the next try of the effect `name`."""
-        return build_effect_key(name, self._state.effect_tries[name])
+        return build_effect_key(name, self.state.effect_tries[name])
 
     async def append(self, *events: Event) -> None:
         """Make the events durable, all or none, and fold them into the state.
@@ -119,7 +110,7 @@ class Journal:
             raise self._failure
         for event in (*self._clock_jump(), *events):
             self._place(event)
-        last = self._state.seq
+        last = self.state.seq
         with anyio.CancelScope(shield=True):
             async with self._turn:
                 if self._durable < last and not self._failure:
@@ -137,7 +128,7 @@ class Journal:
 
     def _clock_jump(self) -> Sequence[ClockJumped]:
         jump_s = self._clock_ahead_s() - self._ahead_s
-        if abs(jump_s) <= _JUMP_S or self._state.epoch_at is None:
+        if abs(jump_s) <= _JUMP_S or self.state.epoch_at is None:
             return ()
         self._ahead_s += jump_s
         return (ClockJumped(by_s=round(jump_s, 3)),)
@@ -147,13 +138,12 @@ class Journal:
         return self._clock.now().timestamp() - self._clock.read_monotonic_s()
 
     def _place(self, event: Event) -> None:
-        recorded = RecordedEvent(
-            self._state.seq + 1, self._clock.now(), redact_event(escape_surrogates(event), self.redactor)
-        )
-        stopped = len(self._state.stopped_calls)
-        apply_recorded_event(self._state, recorded)
+        kept = redact_event(escape_surrogates(event), self.redactor)
+        recorded = RecordedEvent(self.state.seq + 1, self._clock.now(), kept)
+        stopped = len(self.state.stopped_calls)
+        apply_recorded_event(self.state, recorded)
         self._pending.append(recorded)
-        if len(self._state.stopped_calls) > stopped:
+        if len(self.state.stopped_calls) > stopped:
             self._stopping.set()
             self._stopping = anyio.Event()
 
@@ -187,13 +177,13 @@ class Journal:
         begun = perf_counter()
         derived = {}
         for name, project in self.projections.items():
-            derived[name] = project(self._state)
+            derived[name] = project(self.state)
         self._project_at = now + max(_PROJECT_EVERY_S, _REST * (perf_counter() - begun))
         return derived
 
     async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""
-        while call not in self._state.stopped_calls:
+        while call not in self.state.stopped_calls:
             await self._stopping.wait()
 
     def redact_text(self, text: str) -> str:
@@ -206,19 +196,12 @@ class Journal:
 
     async def store_text(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event."""
-        if is_said:
-            change = self.hide_known_secrets
-        else:
-            change = self.redact_text
+        change = self.hide_known_secrets if is_said else self.redact_text
         text = make_encodable(text)
-        if len(text) < _LONG_CHARS:
-            text = change(text)
-        else:
-            text = await to_thread.run_sync(change, text)
+        text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.build_inline(text)
-        sha = await self.store_bytes(text.encode())
-        return Text(head=text[:INLINE_CHARS], size=len(text), sha=sha)
+        return Text(head=text[:INLINE_CHARS], size=len(text), sha=await self.store_bytes(text.encode()))
 
     async def read_text(self, text: Text) -> str:
         """Return the whole of a kept text."""
@@ -241,7 +224,7 @@ class Journal:
 
     async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
         """Return all events of one conversation, in order."""
-        if session not in self._state.sessions:
+        if session not in self.state.sessions:
             return []
         async with self._turn:
             return await to_thread.run_sync(self._store.read_session, session)

@@ -7,7 +7,7 @@ from orchestrator.domain.ids import SessionId
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.blobs import BlobStore
-from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.journal.storage.event_reader import read_all_events
 
 
 class JournalSessionReader:
@@ -20,11 +20,7 @@ class JournalSessionReader:
             JournalProblem: it cannot be read.
         """
         self._blobs = BlobStore(directory.blobs)
-        store = EventStore.open_reader(directory.journal)
-        try:
-            self.events = list(store.read_events())
-        finally:
-            store.close()
+        self.events = list(read_all_events(directory.journal))
         self._sessions: dict[SessionId, list[RecordedEvent]] = {}
         for recorded in self.events:
             if session := getattr(recorded.event, "session", None):

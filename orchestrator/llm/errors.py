@@ -110,19 +110,5 @@ class ScriptExhausted(ModelError):
     exit_code = 2
 
 
-ERROR_CLASSES: dict[str, type[ModelError]] = {
-    error.code: error
-    for error in (
-        RateLimited,
-        Unavailable,
-        CallTimedOut,
-        ReplyTooLarge,
-        QuotaExhausted,
-        ContextOverflow,
-        CredentialsMissing,
-        UnknownModel,
-        RequestRefused,
-        ScriptExhausted,
-    )
-}
-"""Every class by its `code`."""
+ERROR_CLASSES = {error.code: error for error in ModelError.__subclasses__() if error is not CircuitOpen}
+"""Every class by its `code`, but for the one that says that nobody was asked."""

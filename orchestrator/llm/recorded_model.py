@@ -21,22 +21,18 @@ class RecordedAnswer:
     detail: str = ""
 
 
+@dataclass(frozen=True)
 class RecordedModel:
     """A ModelClient over recorded answers.
 
-    A session and a turn name a call, so it does not matter how often it was tried when it was recorded. `heard` is told
-    of every request before it is answered; `turn` waits until the answer's turn has come, and raises if it never can.
+    A session and a turn name a call, so it does not matter how often it was tried when it was recorded. `on_request` is
+    told of every request before it is answered; `wait_for_turn` waits until the answer's turn has come, and raises if
+    it never can.
     """
 
-    def __init__(
-        self,
-        answers: Mapping[CallPosition, RecordedAnswer],
-        turn: Callable[[CallPosition], Awaitable[None]],
-        heard: Callable[[Request], Awaitable[None]],
-    ) -> None:
-        self._answers = answers
-        self._turn = turn
-        self._heard = heard
+    answers: Mapping[CallPosition, RecordedAnswer]
+    wait_for_turn: Callable[[CallPosition], Awaitable[None]]
+    on_request: Callable[[Request], Awaitable[None]]
 
     async def request_completion(self, request: Request) -> Reply:
         """Return the recorded reply.
@@ -45,9 +41,9 @@ class RecordedModel:
             ModelError: the call ended so when it was recorded.
         """
         place = (request.session, request.turn)
-        await self._heard(request)
-        await self._turn(place)
-        answer = self._answers[place]
+        await self.on_request(request)
+        await self.wait_for_turn(place)
+        answer = self.answers[place]
         if answer.reply is None:
             raise ERROR_CLASSES.get(answer.code, ModelError)(answer.detail)
         return answer.reply

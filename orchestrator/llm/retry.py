@@ -92,9 +92,7 @@ def _given_up(
 ) -> str | None:
     """Return why there will be no further try, in words; None when there will."""
     if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
-        opens = "that time"
-        if error.opens_at is not None:
-            opens = f"{error.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
+        opens = f"{error.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}" if error.opens_at is not None else "that time"
         return (
             f"the provider asks to wait {format_duration(error.retry_after_s)}, longer than the "
             f"{format_duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another "

@@ -1,15 +1,14 @@
 """The one ModelClient of a process: it sends each call to what its model name stands for."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.scripted_model.cursor import ScriptKey
-from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.llm.scripted_model.model import ScriptedModel, ScriptKey
 from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
 
@@ -17,30 +16,23 @@ if TYPE_CHECKING:
     from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 
 
+@dataclass(eq=False)
 class ModelRouter:
     """`scripted:FILE` goes to one ScriptedModel per file, every other name to litellm.
 
-    Use it as a context manager, or `aclose` it.
+    Use it as a context manager, or `aclose` it. Nothing is read or imported before a model is used.
+
+    Args:
+        base_dir: where relative script paths start.
+        consumed: by model name as configured, how many scripted replies earlier processes of the run used.
+        connect: makes the client for everything that is not scripted.
     """
 
-    def __init__(
-        self,
-        base_dir: Path,
-        consumed: Mapping[str, Mapping[ScriptKey, int]] | None = None,
-        connect: "Callable[[], LiteLLMClient] | None" = None,
-    ) -> None:
-        """Set up; nothing is read or imported before a model is used.
-
-        Args:
-            base_dir: where relative script paths start.
-            consumed: by model name as configured, how many scripted replies earlier processes of the run used.
-            connect: makes the client for everything that is not scripted, if not a plain one.
-        """
-        self._base_dir = base_dir
-        self._consumed = dict(consumed or {})
-        self._connect = connect or _build_client
-        self._scripted: dict[str, ScriptedModel] = {}
-        self._others: LiteLLMClient | None = None
+    base_dir: Path
+    consumed: Mapping[str, Mapping[ScriptKey, int]] = field(default_factory=dict)
+    connect: "Callable[[], LiteLLMClient] | None" = None
+    _scripted: dict[str, ScriptedModel] = field(default_factory=dict)
+    _others: "LiteLLMClient | None" = None
 
     async def request_completion(self, request: Request) -> Reply:
         """Return one reply of the model that `request.model` names.
@@ -73,8 +65,8 @@ class ModelRouter:
             UsageProblem: the script cannot be read or played.
         """
         if model not in self._scripted:
-            path = self._base_dir / model.removeprefix(SCRIPTED_PREFIX)
-            self._scripted[model] = ScriptedModel.from_file(path, self._consumed.get(model))
+            path = self.base_dir / model.removeprefix(SCRIPTED_PREFIX)
+            self._scripted[model] = ScriptedModel.from_file(path, self.consumed.get(model))
         return self._scripted[model]
 
     async def aclose(self) -> None:
@@ -85,16 +77,14 @@ class ModelRouter:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.aclose()
 
     def _client(self, model: str) -> ModelClient:
         if model.startswith(SCRIPTED_PREFIX):
             return self.get_scripted_model(model)
         if self._others is None:
-            self._others = self._connect()
+            self._others = (self.connect or _build_client)()
         return self._others
 
 

@@ -18,14 +18,7 @@ from typing import BinaryIO, cast
 from pydantic import ValidationError
 
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.portable.manifest import (
-    BLOB_PATTERN,
-    JOURNAL_FILE,
-    MANIFEST_FILE,
-    OBJECTS_FILE,
-    ArchiveMember,
-    Manifest,
-)
+from orchestrator.portable import manifest as manifests
 from worktrees.durable_files import replace_durably
 
 _BLOCK = 512
@@ -35,7 +28,7 @@ _MARGIN_BYTES = 16 * 1024 * 1024
 _MAGIC_GZIP = b"\x1f\x8b"
 
 
-def write_archive(target: Path, manifest: Manifest, files: Mapping[str, Path]) -> int:
+def write_archive(target: Path, manifest: manifests.Manifest, files: Mapping[str, Path]) -> int:
     """Write the archive in place of whatever `target` was, readable by its owner only; gives its size in bytes.
 
     Args:
@@ -64,10 +57,10 @@ def _compressed(file: object, name: str) -> Iterator[BinaryIO]:
         yield cast("BinaryIO", stream)
 
 
-def _write_members(stream: BinaryIO, manifest: Manifest, files: Mapping[str, Path]) -> None:
+def _write_members(stream: BinaryIO, manifest: manifests.Manifest, files: Mapping[str, Path]) -> None:
     text = manifest.model_dump_json(indent=1).encode()
     with tarfile.open(fileobj=stream, mode="w|", format=tarfile.GNU_FORMAT) as tar:
-        tar.addfile(_entry(MANIFEST_FILE, len(text)), BytesIO(text))
+        tar.addfile(_entry(manifests.MANIFEST_FILE, len(text)), BytesIO(text))
         for name, member in manifest.members.items():
             with files[name].open("rb") as content:
                 if os.fstat(content.fileno()).st_size != member.size:
@@ -81,7 +74,7 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
     return entry
 
 
-def read_manifest(archive: Path) -> Manifest:
+def read_manifest(archive: Path) -> manifests.Manifest:
     """Return the manifest alone.
 
     Raises:
@@ -91,7 +84,7 @@ def read_manifest(archive: Path) -> Manifest:
         return _manifest(stream, archive)
 
 
-def unpack_archive(archive: Path, into: Path) -> Manifest:
+def unpack_archive(archive: Path, into: Path) -> manifests.Manifest:
     """Unpack into an empty directory; every file has the size and hash that the manifest says, and none is missing.
 
     Raises:
@@ -113,30 +106,30 @@ def unpack_archive(archive: Path, into: Path) -> Manifest:
     return manifest
 
 
-def _manifest(stream: BinaryIO, archive: Path) -> Manifest:
+def _manifest(stream: BinaryIO, archive: Path) -> manifests.Manifest:
     header = _header(stream, archive)
-    if header is None or header.name != MANIFEST_FILE or header.size > _MANIFEST_BYTES:
-        raise _wrong(archive, f"it does not begin with {MANIFEST_FILE}")
+    if header is None or header.name != manifests.MANIFEST_FILE or header.size > _MANIFEST_BYTES:
+        raise _wrong(archive, f"it does not begin with {manifests.MANIFEST_FILE}")
     try:
-        return Manifest.model_validate_json(b"".join(_content(stream, header.size, archive)))
+        return manifests.Manifest.model_validate_json(b"".join(_content(stream, header.size, archive)))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or MANIFEST_FILE
+        place = ".".join(map(str, first["loc"])) or manifests.MANIFEST_FILE
         raise UsageProblem(
             f"{archive} has a manifest that this version of orchestrate does not understand ({place}: {first['msg']}): "
             "import it with the version that wrote it, or a newer one"
         ) from error
 
 
-def _require_names(manifest: Manifest, archive: Path) -> None:
+def _require_names(manifest: manifests.Manifest, archive: Path) -> None:
     names = manifest.members.keys()
-    strange = []
-    for name in names:
-        if name not in {JOURNAL_FILE, OBJECTS_FILE} and not BLOB_PATTERN.fullmatch(name):
-            strange.append(name)
-    if strange or not {JOURNAL_FILE, OBJECTS_FILE} <= names:
+    needed = {manifests.JOURNAL_FILE, manifests.OBJECTS_FILE}
+    strange = [name for name in names if name not in needed and not manifests.BLOB_PATTERN.fullmatch(name)]
+    if strange or not needed <= names:
         raise _wrong(archive, f"its manifest names {strange[0]!r}" if strange else "it holds no journal or no objects")
-    if any(blob and blob[2] != manifest.members[blob[0]].sha256 for blob in map(BLOB_PATTERN.fullmatch, names)):
+    if any(
+        blob and blob[2] != manifest.members[blob[0]].sha256 for blob in map(manifests.BLOB_PATTERN.fullmatch, names)
+    ):
         raise _wrong(archive, "a blob's name is not its hash")
 
 
@@ -146,7 +139,7 @@ def _require_room(needed: int, place: Path) -> None:
         raise EnvironmentProblem(f"{place} has {free} bytes free, and the run takes {needed}: free some disk space")
 
 
-def _unpack_member(stream: BinaryIO, member: ArchiveMember, target: Path, archive: Path) -> None:
+def _unpack_member(stream: BinaryIO, member: manifests.ArchiveMember, target: Path, archive: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with target.open("xb") as file:
@@ -178,10 +171,7 @@ def _content(stream: BinaryIO, size: int, archive: Path) -> Iterator[bytes]:
         if not chunk:
             raise _wrong(archive, "it breaks off")
         left -= len(chunk)
-        if not left and size % _BLOCK:
-            padding = _BLOCK - size % _BLOCK
-        else:
-            padding = 0
+        padding = _BLOCK - size % _BLOCK if not left and size % _BLOCK else 0
         yield chunk[: len(chunk) - padding]
 
 

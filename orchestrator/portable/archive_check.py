@@ -54,10 +54,7 @@ async def check_archive(repository: GitRepository, archive: Path, place: Path) -
     await _require_ref_names(repository.git, manifest, archive)
     await _require_repository(repository, manifest)
     quarantine = await _open_quarantine(repository, manifest, history, place, archive)
-    blobs = {}
-    for blob in map(BLOB_PATTERN.fullmatch, manifest.members):
-        if blob:
-            blobs[blob[2]] = content / blob[0]
+    blobs = {blob[2]: content / blob[0] for blob in map(BLOB_PATTERN.fullmatch, manifest.members) if blob}
     return CheckedArchive(manifest, content / JOURNAL_FILE, blobs, history, quarantine)
 
 
@@ -114,10 +111,7 @@ async def _require_repository(repository: GitRepository, manifest: Manifest) -> 
             f"that of the run's is {manifest.object_format}"
         )
     known = await find_existing_objects(repository.git, manifest.prerequisites)
-    lacking = []
-    for oid in manifest.prerequisites:
-        if oid not in known:
-            lacking.append(oid)
+    lacking = [oid for oid in manifest.prerequisites if oid not in known]
     if lacking:
         raise UsageProblem(
             f"{repository.root} does not have commit {lacking[0]}, which the run rests on. If it is a clone of the "

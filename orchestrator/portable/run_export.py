@@ -9,7 +9,6 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator import __version__
-from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.refs import RunRefs
@@ -59,9 +58,10 @@ async def export_run(
     refs = _collect_refs(before, journal.state)
     head = await _find_head(git, journal.state, branch_before)
     needed = () if is_whole else await find_prerequisites(git, journal.state.run.base)
-    await _write_bundle(git, journal, refs | _branch_ref(journal.state, head), needed, scratch / OBJECTS_FILE)
+    branch_ref = {f"refs/heads/{journal.state.run.branch}": head} if head else {}
+    await _write_bundle(git, journal, refs | branch_ref, needed, scratch / OBJECTS_FILE)
     files, missing = await to_thread.run_sync(_files, run, journal.references, scratch)
-    members = await to_thread.run_sync(_members, files)
+    members = await to_thread.run_sync(lambda: {name: _describe_member(path) for name, path in files.items()})
     state = journal.state
     manifest = Manifest(
         version=__version__,
@@ -90,41 +90,24 @@ def _read(run: RunDirectory, copy: Path) -> JournalHistory:
 
 async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
     """Return where the PR branch stands; its name is in the first event, which is never written anew."""
-    first = await to_thread.run_sync(_read_first, run)
-    if isinstance(first, RunStarted):
-        return await read_ref(git, f"refs/heads/{first.branch}")
+    first = await to_thread.run_sync(lambda: next(iter(read_all_events(run.journal)), None))
+    if first and isinstance(first.event, RunStarted):
+        return await read_ref(git, f"refs/heads/{first.event.branch}")
     return None
-
-
-def _read_first(run: RunDirectory) -> Event | None:
-    return next((recorded.event for recorded in read_all_events(run.journal)), None)
 
 
 def _collect_refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     """Return the run's own refs as of the journal's moment."""
-    later = {}
-    for task in state.tasks.values():
-        for taken in task.candidates:
-            later[taken.ref] = taken.commit
+    later = {taken.ref: taken.commit for task in state.tasks.values() for taken in task.candidates}
     refs = {name: CommitId(oid) for name, oid in before.items()} | later
     return {name: oid for name, oid in sorted(refs.items()) if name != RunRefs(state.run.run).journal}
 
 
 async def _find_head(git: Git, state: RunState, before: str | None) -> CommitId | None:
     """Return the PR branch as the journal knows it: what it stood at before, unless something landed since."""
-    if state.head is None or before is None:
-        if before and state.head is None:
-            return CommitId(before)
-        return state.head
-    if await is_ancestor(git, state.head, before):
+    if before and (state.head is None or await is_ancestor(git, state.head, before)):
         return CommitId(before)
     return state.head
-
-
-def _branch_ref(state: RunState, head: CommitId | None) -> dict[str, CommitId]:
-    if head:
-        return {f"refs/heads/{state.run.branch}": head}
-    return {}
 
 
 async def _write_bundle(
@@ -171,11 +154,7 @@ def _files(run: RunDirectory, named: JournalReferences, scratch: Path) -> tuple[
     return {JOURNAL_FILE: scratch / JOURNAL_FILE, OBJECTS_FILE: scratch / OBJECTS_FILE, **found}, tuple(missing)
 
 
-def _members(files: Mapping[str, Path]) -> dict[str, ArchiveMember]:
-    return {name: _member(path) for name, path in files.items()}
-
-
-def _member(path: Path) -> ArchiveMember:
+def _describe_member(path: Path) -> ArchiveMember:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return ArchiveMember(size=path.stat().st_size, sha256=digest)

@@ -15,7 +15,7 @@ from uuid import uuid4
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.config.live_config import build_effective_config
+from orchestrator.config.live_config import build_effective_config, describe_first_problem
 from orchestrator.domain.commands.definitions import Configure, InboxCommand
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
@@ -80,9 +80,8 @@ async def import_run(
         if require:
             require(arrived.history.state)
         directory = state.get_run(arrived.manifest.run)
-        await to_thread.run_sync(
-            _compare_histories, directory, arrived.journal
-        )  # refused before even a lock file is made
+        # refused before even a lock file is made
+        await to_thread.run_sync(_compare_histories, directory, arrived.journal)
         await _plan_ref_moves(repository, arrived)
         with directory.hold_lock():
             how = await to_thread.run_sync(_compare_histories, directory, arrived.journal)
@@ -121,12 +120,9 @@ def _compare_histories(directory: RunDirectory, journal: Path) -> ImportEffect:
         missing += here is None
         extra += there is None
     if extra:
-        raise LocalRunAhead(
-            f"run {directory.run} is further here, by {extra} events, than in the archive; nothing was changed"
-        )
-    if missing:
-        return "continued"
-    return "unchanged"
+        text = f"run {directory.run} is further here, by {extra} events, than in the archive; nothing was changed"
+        raise LocalRunAhead(text)
+    return "continued" if missing else "unchanged"
 
 
 RefMoves = dict[str, tuple[str, str | None]]
@@ -190,8 +186,7 @@ def _settings(arrived: CheckedArchive, archive: Path) -> dict[str, Any]:
     try:
         return build_effective_config(arrived.history.state).model_dump(mode="json", by_alias=True)
     except ValidationError as error:
-        first = error.errors()[0]
-        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        problem = describe_first_problem(error)
         raise UsageProblem(f"{archive} cannot be imported: the run's settings are not sound ({problem})") from error
 
 

@@ -44,11 +44,9 @@ class ForgeRepository(Protocol):
         Raises:
             EnvironmentProblem: it cannot be written to, or the forge does not answer.
         """
-        ...
 
     async def upsert_comment(self, issue: int, marker: str, text: str) -> None:
         """Make the comment on an issue that bears `marker` say this; create it where there is none. Idempotent."""
-        ...
 
 
 class Forge(Protocol):
@@ -57,15 +55,12 @@ class Forge(Protocol):
     @property
     def name(self) -> str:
         """The forge's name in events and results."""
-        ...
 
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch. Idempotent."""
-        ...
 
     async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """Return the forge's checks of this commit of the pull request `ref`; none where the forge runs none."""
-        ...
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Merge the pull request if its head is still this commit; return where its target stands then. Idempotent.
@@ -73,8 +68,6 @@ class Forge(Protocol):
         Raises:
             PersonNeeded: the forge does not allow it, the head has moved, or there is a conflict.
         """
-        ...
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
         """Close the pull request unmerged, with a comment that says why. Idempotent."""
-        ...

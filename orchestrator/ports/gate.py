@@ -35,7 +35,6 @@ class Gate(Protocol):
         Raises:
             EnvironmentProblem: the checks could not be run at all.
         """
-        ...
 
     async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
@@ -49,4 +48,3 @@ class Gate(Protocol):
         Raises:
             EnvironmentProblem: the checks could not be run at all.
         """
-        ...

@@ -115,16 +115,13 @@ class Workspace(Protocol):
     @property
     def name(self) -> str:
         """Its name in the pool."""
-        ...
 
     @property
     def root(self) -> Path:
         """The path of the checkout on its host."""
-        ...
 
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under here."""
-        ...
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command; a no-op if `call_id` was started before.
@@ -133,19 +130,15 @@ class Workspace(Protocol):
             EnvironmentProblem: this host has no sandbox to run commands in.
             ToolRefused: it cannot be run as asked, or this host has nothing for its tier.
         """
-        ...
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
-        ...
 
     async def kill_command(self, call_id: str) -> None:
         """End the command and everything it started."""
-        ...
 
     async def interrupt_commands(self) -> None:
         """End all commands that run in it; whoever waits for one gets a result with what it printed."""
-        ...
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content.
@@ -153,7 +146,6 @@ class Workspace(Protocol):
         Raises:
             ToolRefused: it does not exist, is no regular file, lies outside the workspace or is larger than the limit.
         """
-        ...
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode.
@@ -161,11 +153,9 @@ class Workspace(Protocol):
         Raises:
             ToolRefused: the path leaves the workspace, is protected, or is no regular file.
         """
-        ...
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted."""
-        ...
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`.
@@ -173,19 +163,15 @@ class Workspace(Protocol):
         Raises:
             ToolRefused: the pattern is no regular expression.
         """
-        ...
 
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it."""
-        ...
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay, or go as well."""
-        ...
 
     async def close(self) -> None:
         """Kill what still runs and give the checkout back to the pool."""
-        ...
 
 
 class Hands(Protocol):
@@ -194,17 +180,14 @@ class Hands(Protocol):
     @property
     def refusal_reason(self) -> str | None:
         """The reason that commands are refused here, with how to mend it; None when they run."""
-        ...
 
     @property
     def environment_hash(self) -> str:
         """A hash of what decides a command's outcome besides the tree: policy, tool chains, variables."""
-        ...
 
     @property
     def policy_summary(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
-        ...
 
     async def open_workspace(self, commit: CommitId, purpose: Purpose) -> Workspace:
         """Return a clean workspace at a commit.
@@ -212,4 +195,3 @@ class Hands(Protocol):
         Raises:
             EnvironmentProblem: it could not be prepared; the user's own checkout is never used instead.
         """
-        ...

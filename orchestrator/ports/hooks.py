@@ -33,7 +33,6 @@ class Hooks(Protocol):
 
     def has_hooks_for(self, scope: HookScope) -> bool:
         """Return True if anybody is to be asked or told of such moments, where making one costs something."""
-        ...
 
     async def find_veto(self, moment: HookOccurrence) -> str | None:
         """Return why this may not happen; None if it may.
@@ -42,11 +41,9 @@ class Hooks(Protocol):
             PersonNeeded: a hook wants the run to stop.
             EnvironmentProblem: a hook could not be run at all.
         """
-        ...
 
     async def notify_after(self, moment: HookOccurrence) -> None:
         """Tell what happened, at most once, whatever comes of it."""
-        ...
 
 
 class NoHooks:

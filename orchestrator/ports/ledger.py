@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from orchestrator.domain.event import Event, RecordedEvent
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import Text
@@ -15,11 +16,9 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return aware UTC."""
-        ...
 
     def read_monotonic_s(self) -> float:
         """Return seconds that never run backwards."""
-        ...
 
 
 class SessionMemory(Protocol):
@@ -27,11 +26,9 @@ class SessionMemory(Protocol):
 
     async def read_text(self, text: Text) -> str:
         """Return the whole of a kept text."""
-        ...
 
     async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
         """Return all events of one conversation, in order."""
-        ...
 
 
 class Ledger(SessionMemory, Protocol):
@@ -40,7 +37,6 @@ class Ledger(SessionMemory, Protocol):
     @property
     def state(self) -> RunState:
         """The fold of everything appended so far; to be read only."""
-        ...
 
     async def append(self, *events: Event) -> None:
         """Make the events durable, all or none, and fold them into the state.
@@ -48,35 +44,27 @@ class Ledger(SessionMemory, Protocol):
         Raises:
             JournalProblem: they could not be written; the state is as before.
         """
-        ...
 
     def build_next_key(self, name: str) -> str:
         """Return the idempotency key for the next try of the effect `name`."""
-        ...
 
     async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""
-        ...
 
     def redact_text(self, text: str) -> str:
         """Return a text without secrets: as it is kept, and as it is to be shown and sent."""
-        ...
 
     def hide_known_secrets(self, text: str) -> str:
         """Return the words of a model without the secrets that are known; what it made up stays, to the letter."""
-        ...
 
     async def store_text(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event; `is_said` by a model."""
-        ...
 
     async def search_events(self, query: str, limit: int) -> list[SearchHit]:
         """Return the newest events of the run in which all words of the query occur, newest first."""
-        ...
 
     async def store_bytes(self, content: bytes) -> str:
         """Store a blob and return its sha256."""
-        ...
 
     async def read_bytes(self, sha: str) -> bytes:
         """Return the content of a blob.
@@ -84,4 +72,24 @@ class Ledger(SessionMemory, Protocol):
         Raises:
             JournalProblem: it is missing or its content does not have this sha256.
         """
-        ...
+
+
+def is_same_notice(notice: Noticed, other: Noticed) -> bool:
+    """Return True if both tell the same, in whatever words.
+
+    OLD JOURNALS: a notice without a code is the same as another one of the same text; where the fold derives the code,
+    the text stands for the paths that it does not have.
+    """
+    if not notice.code or not other.code:
+        return notice.text == other.text
+    if (notice.code, notice.subject) != (other.code, other.subject):
+        return False
+    return notice.paths == other.paths or notice.text == other.text
+
+
+async def record_notice_once(ledger: Ledger, notice: Noticed) -> None:
+    """Record a notice that the journal does not hold yet, as after a kill."""
+    for known in ledger.state.notices:
+        if is_same_notice(known, notice):
+            return
+    await ledger.append(notice)

@@ -140,7 +140,6 @@ class Planner(Protocol):
 
     async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
         """Return a checked plan, or a handoff when the slice is finished."""
-        ...
 
 
 class Worker(Protocol):
@@ -148,11 +147,9 @@ class Worker(Protocol):
 
     def get_model_name(self, variant: str | None) -> str:
         """Return the model that a variant of this worker runs on."""
-        ...
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
         """Return the worker's own report; the workspace holds the work."""
-        ...
 
 
 class Judge(Protocol):
@@ -160,11 +157,9 @@ class Judge(Protocol):
 
     async def review_change(self, brief: ReviewBrief) -> LensVote:
         """Return a vote; `unreadable` when no answer could be understood."""
-        ...
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Judge whether the contract is met."""
-        ...
 
 
 class Roles(Protocol):
@@ -173,14 +168,11 @@ class Roles(Protocol):
     @property
     def planner(self) -> Planner:
         """The planner."""
-        ...
 
     @property
     def worker(self) -> Worker:
         """The worker."""
-        ...
 
     @property
     def judge(self) -> Judge:
         """The judge."""
-        ...

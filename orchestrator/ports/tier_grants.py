@@ -12,11 +12,9 @@ class TierGrants(Protocol):
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
         """Return the tier of a role's commands in a task."""
-        ...
 
     def get_ceiling(self) -> Tier:
         """Return the highest tier that a worker may ask for."""
-        ...
 
     async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox.
@@ -24,7 +22,6 @@ class TierGrants(Protocol):
         Returns:
             what became of it, in words for the model that asked.
         """
-        ...
 
 
 class _AsShipped:

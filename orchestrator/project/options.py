@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.config.layers import LoadedConfig, load_config
+from orchestrator.config.layers import LoadedConfig, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.budget.price import Price
 from orchestrator.errors import UsageProblem
@@ -15,7 +15,7 @@ from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.throttling.providers import ProviderRules
-from orchestrator.migrate.recipe import RecipeEnv
+from orchestrator.migrate.recipe import RecipeEnv, StopRules
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
 from worktrees.safety.path_rules import escape_path
@@ -105,6 +105,13 @@ def open_state_directory(repository: GitRepository, configured: str) -> StateDir
             "would find it: name another place with --state DIR or dir under [state]"
         )
     return state
+
+
+def open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
+    """Return a repository and its state directory, whatever the project configures. Blocks; raises as both do."""
+    repository = open_repository(options.repository)
+    config = load_config(None, {"state": options.flags.get("state", {})}).config
+    return repository, open_state_directory(repository, config.state.dir)
 
 
 def resolve_script_paths(config: Config) -> Config:
@@ -198,3 +205,19 @@ def build_provider_rules(config: Config) -> ProviderRules:
         for model in settings.list_fallback_chain():
             judge_keys.add(rules.get_limits_key(model.model, model.api_base or None))
     return rules.model_copy(update={"judge_keys": frozenset(judge_keys)})
+
+
+def apply_recipe_limits(project: ProjectContext, stop: StopRules) -> ProjectContext:
+    """Return the project with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
+    config = project.config
+    changes = {
+        "budget": {"usd": choose_lower_limit(config.budget.usd, stop.budget_usd)},
+        "run": {"time_limit_s": choose_lower_limit(config.run.time_limit_s, stop.wall_s)},
+    }
+    values = merge_settings(config.model_dump(mode="json", by_alias=True), changes)
+    return replace(project, loaded=replace(project.loaded, config=Config.model_validate(values)))
+
+
+def choose_lower_limit(of_user: float, of_recipe: float) -> float:
+    """Return the lower of two limits, of which 0 means none."""
+    return min([limit for limit in (of_user, of_recipe) if limit > 0], default=0)

@@ -39,10 +39,7 @@ def create_scratch_directory(
         GitError: git could not do it.
     """
     home = state.path / "replays"
-    made = []
-    for directory in (home, state.path, *state.path.parents):
-        if not directory.exists():
-            made.append(directory)
+    made = [directory for directory in (home, state.path, *state.path.parents) if not directory.exists()]
     with ExitStack() as stack:
         stack.callback(_remove_directories, made)
         try:

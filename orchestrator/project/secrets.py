@@ -20,10 +20,9 @@ def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home
 
     Blocks to read the user's files.
     """
-    names = tuple(
-        dict.fromkeys((*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env))
-    )
-    return Redactor(collect_secrets(environ, home or Path.home(), names), config.redact.patterns)
+    own = (*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env)
+    secrets = collect_secrets(environ, home or Path.home(), tuple(dict.fromkeys(own)))
+    return Redactor(secrets, config.redact.patterns)
 
 
 def require_secret_free_event(event: Event, redactor: Redactor) -> None:
@@ -54,11 +53,8 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
 def _key_variables(config: Config) -> Iterator[str]:
     roles = config.roles
     lenses = (roles.judge.get_lens_settings(name) for name in roles.judge.lenses)
-    roles_settings: tuple[ModelSettings, ...] = (
-        *(roles.planner, roles.worker, roles.judge),
-        *(*roles.worker.variants.values(), *lenses),
-    )
-    for settings in roles_settings:
+    others: tuple[ModelSettings, ...] = (*roles.worker.variants.values(), *lenses)
+    for settings in (roles.planner, roles.worker, roles.judge, *others):
         for model in settings.list_fallback_chain():
             if model.api_key_env:
                 yield model.api_key_env

@@ -14,7 +14,7 @@ from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
 from orchestrator.llm.text_normalization import normalize_message
 from orchestrator.ports.model_client import ModelClient
-from orchestrator.replay.comparison.decisions import describe_decision, find_decision_difference
+from orchestrator.replay.comparison.diffs import describe_decision, find_decision_difference
 from orchestrator.replay.recording import RecordedCall
 
 
@@ -81,38 +81,22 @@ class RoleReasker:
 
     def _build_request(self, request: Request, then: tuple[Message, ...]) -> Request:
         now = request.messages
-        merged = []
-        for n, one in enumerate(now):
-            merged.append(_choose_recorded(then[n], one) if n < len(then) else one)
-        settings = self.settings(request)
-        return request.model_copy(
-            update={
-                "messages": tuple(merged),
-                "model": settings.model,
-                "api_base": settings.api_base or None,
-                "api_key_env": settings.api_key_env or None,
-                "temperature": settings.temperature if settings.temperature >= 0 else None,
-                "max_output_tokens": settings.max_output_tokens or None,
-                "timeout_s": settings.timeout_s,
-            }
-        )
+        merged = (*map(_choose_recorded, then, now), *now[len(then) :])
+        return request.model_copy(update=self.settings(request).build_request_fields() | {"messages": merged})
 
     def _record_result(
         self, request: Request, call: RecordedCall, then: Reply, now: Reply | None, error: str = ""
     ) -> None:
-        self.results.append(
-            RepeatedCall(
-                seq=call.seq,
-                session=request.session,
-                turn=request.turn,
-                task=request.task,
-                model=self.settings(request).model,
-                recorded=describe_decision(then),
-                new=describe_decision(now) if now else None,
-                error=error,
-                parting=find_decision_difference(then, now) if now else None,
-            )
+        repeated = RepeatedCall(
+            **request.model_dump(include={"session", "turn", "task"}),
+            seq=call.seq,
+            model=self.settings(request).model,
+            recorded=describe_decision(then),
+            new=describe_decision(now) if now else None,
+            error=error,
+            parting=find_decision_difference(then, now) if now else None,
         )
+        self.results.append(repeated)
 
 
 def _choose_recorded(then: Message, now: Message) -> Message:

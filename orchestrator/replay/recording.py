@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.agent.history import SessionHistory
-from orchestrator.agent.session_restore import restore_session
+from orchestrator.agent.history import SessionHistory, restore_session
 from orchestrator.domain.chat import Message, Reply
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided
@@ -95,9 +94,8 @@ class RecordedRun:
         whole = self._conversations[session]
         if turn > len(whole.turns):
             return None
-        return SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening).build_messages(
-            context_tokens
-        )
+        until_then = SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening)
+        return until_then.build_messages(context_tokens)
 
 
 async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
@@ -107,15 +105,15 @@ async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, Rec
         event = recorded.event
         if isinstance(event, ModelCalled):
             open_calls[event.session, event.turn] = event
-        elif isinstance(event, ModelReplied):
-            place = (event.session, event.turn)
-            calls[place] = RecordedCall(
-                _require_call(open_calls, place), recorded.seq, RecordedAnswer(await _read_reply(reader, event))
-            )
+            continue
+        if isinstance(event, ModelReplied):
+            answer = RecordedAnswer(await _read_reply(reader, event))
         elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
-            place = (event.session, event.turn)
             answer = RecordedAnswer(None, event.error, event.detail)
-            calls[place] = RecordedCall(_require_call(open_calls, place), recorded.seq, answer)
+        else:
+            continue
+        place = (event.session, event.turn)
+        calls[place] = RecordedCall(_require_call(open_calls, place), recorded.seq, answer)
     return calls
 
 

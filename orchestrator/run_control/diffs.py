@@ -36,12 +36,8 @@ async def _find_ends(git: Git, state: RunState, name: str | None, attempt: int |
         change = {file.path: (file.mode, file.blob or file.tried or file.base)}
         return state.run.base_tree, await overlay_tree(git, state.run.base_tree, change)
     task = get_task(state, name)
-    candidates = []
-    for c in task.candidates:
-        if attempt in (None, c.number):
-            candidates.append(c)
+    candidates = [c for c in task.candidates if attempt in (None, c.number)]
     if not candidates:
         raise UsageProblem(f"task {name} has no candidate{f' of attempt {attempt}' if attempt else ' yet'}")
     candidate = candidates[-1]
-    base = next(tried.base for tried in task.attempts if tried.number == candidate.number)
-    return base, candidate.commit
+    return next(tried.base for tried in task.attempts if tried.number == candidate.number), candidate.commit

@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.config.layers import load_config
-from orchestrator.config.live_config import build_effective_config
+from orchestrator.config.live_config import build_effective_config, describe_first_problem
 from orchestrator.domain.commands.definitions import Configure, Continue
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
 from orchestrator.domain.run.state import RunState
@@ -17,7 +16,7 @@ from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
 from orchestrator.journal.state.derivation import read_state
-from orchestrator.project.options import Options, open_repository, open_state_directory, resolve_script_paths
+from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.secrets import build_redactor, require_secret_free_values
 from orchestrator.run_control.notifications import has_pending_notifications
 from orchestrator.run_control.send_command import send_command
@@ -39,10 +38,7 @@ def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunStat
     Raises:
         UsageProblem: there is no such run, or it stopped before its first event.
     """
-    repository = open_repository(options.repository)
-    state = open_state_directory(
-        repository, load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
-    )
+    repository, state = open_places(options)
     location = RunLocation(repository, state, state.find_run(wanted))
     found = read_state(location.directory.journal)
     if found.started is None:
@@ -64,10 +60,7 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
         raise UsageProblem(CONTRACT_FROZEN_REFUSAL)
     if state.is_unsafe and state.ended is None:
         refuse_in_ci(os.environ)
-    settings = {}
-    for key, value in options.flags.items():
-        if key != "state":
-            settings[key] = value
+    settings = {key: value for key, value in options.flags.items() if key != "state"}
     after = predict_state(location, state)
     if settings and (owner := find_lock_owner(location.directory.path)) is not None:
         send_command(location.directory, Configure(settings=_validate_settings(state, settings)))
@@ -97,8 +90,7 @@ def _validate_settings(state: RunState, settings: dict[str, Any]) -> dict[str, A
     try:
         config = build_effective_config(state, settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise UsageProblem(describe_first_problem(error)) from error
     if config.hands.without_sandbox and not state.is_unsafe:
         raise UsageProblem("hands.without_sandbox: a run that began with a sandbox goes on with one; begin another run")
     require_secret_free_values("configuration", settings, build_redactor(config))
@@ -115,10 +107,8 @@ def needs_engine(location: RunLocation, state: RunState) -> bool:
 
     A run that has ended may still owe somebody a word, and have refs that a power cut has left broken. Blocks.
     """
-    if (
-        state.ended is None
-        or any(location.directory.inbox.iterate_commands())
-        or needs_ref_repair(location.repository.git, state)
-    ):
+    if state.ended is None or any(location.directory.inbox.iterate_commands()):
+        return True
+    if needs_ref_repair(location.repository.git, state):
         return True
     return has_pending_notifications(build_effective_config(state), state, location.directory.journal)

@@ -117,9 +117,7 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
         UsageProblem: there is no such group.
     """
     if groups and state.migration.recipe is not None:
-        known = []
-        for group in group_shards(state, Recipe.model_validate(state.migration.recipe)):
-            known.append(group.name)
+        known = [group.name for group in group_shards(state, Recipe.model_validate(state.migration.recipe))]
         for name in groups:
             if name not in (*known, TOGETHER):
                 raise UsageProblem(_explain_unknown("group of landed shards", name, known))
@@ -128,9 +126,8 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
 
 def _explain_unknown(kind: str, name: str, known: list[str]) -> str:
     similar = get_close_matches(name, known, 5, 0.5) or known[:10]
-    if similar:
-        return f"there is no {kind} {name!r} in this run: did you mean {', '.join(similar)}?"
-    return f"there is no {kind} {name!r} in this run: there is none"
+    hint = f"did you mean {', '.join(similar)}?" if similar else "there is none"
+    return f"there is no {kind} {name!r} in this run: {hint}"
 
 
 def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
@@ -142,9 +139,8 @@ def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe)
     command = Revise(recipe=recipe.dump_values())
     after = predict_state(location, state)
     if why := explain_refusal(after, command):
-        changed = find_changed_fixed_parts(
-            after.migration.requested_recipe or after.migration.recipe or {}, command.recipe
-        )
+        current = after.migration.requested_recipe or after.migration.recipe or {}
+        changed = find_changed_fixed_parts(current, command.recipe)
         raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
     return command, diff_recipes(Recipe.model_validate(state.migration.recipe), recipe)
 

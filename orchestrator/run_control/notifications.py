@@ -1,7 +1,7 @@
 """Send notifications of a run while it is open, and find those that a run still owes after its end."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 from orchestrator.config.model import Config
@@ -11,7 +11,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.hooks.notifier import Notifier, list_channels
 from orchestrator.hooks.runner import build_effect_name
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.journal.storage.event_reader import EventReader
 
 
 @asynccontextmanager
@@ -47,16 +47,11 @@ def has_pending_notifications(config: Config, state: RunState, file: Path) -> bo
 
 def _iterate_unsent_events(file: Path, state: RunState, config: Config) -> Iterator[RecordedEvent]:
     """Yield events that some channel has not been sent; the notifier sorts out which one lags."""
-    marks = []
-    for channel in list_channels(config.notify):
-        marks.append(state.notified_through.get(channel, 0))
+    marks = [state.notified_through.get(channel, 0) for channel in list_channels(config.notify)]
     if not marks:
         return
-    store = EventStore.open_reader(file)
-    try:
-        yield from store.read_kinds(config.notify.on, after=min(marks))
-    finally:
-        store.close()
+    with closing(EventReader.open_reader(file)) as reader:
+        yield from reader.read_kinds(config.notify.on, after=min(marks))
 
 
 def _do_nothing() -> None:

@@ -1,7 +1,7 @@
 """Move runs between machines: `run export` and `run import`."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +21,8 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.portable import archive_ref
 from orchestrator.portable.run_export import ArchiveExport, export_run
 from orchestrator.portable.run_import import ImportedRun, import_run
-from orchestrator.project.options import Options, open_repository, open_state_directory
+from orchestrator.project.options import Options, open_places
 from orchestrator.project.recipe_trust import iterate_exposed_paths
-from worktrees.repositories.repository import GitRepository
 
 _NOT_RESUMED = {"state", "gc"}
 """Tables that are this machine's business, whatever a run began with."""
@@ -49,7 +48,7 @@ async def export_run_archive(
     Raises:
         UsageProblem: there is no such run, or the file exists and may not be replaced.
     """
-    repository, state = await to_thread.run_sync(_open_places, options)
+    repository, state = await to_thread.run_sync(open_places, options)
     if target is not None and not may_replace:
         _require_free(target)
     run = state.find_run(wanted)
@@ -83,7 +82,7 @@ async def import_run_archive(
         UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
             places of this machine.
     """
-    repository, state = await to_thread.run_sync(_open_places, options)
+    repository, state = await to_thread.run_sync(open_places, options)
     replace_settings = None if trust_settings else partial(replace_foreign_settings, own=own)
     require = None if trust_settings or trust_recipe else _require_closed_recipe
     if source is not None:
@@ -120,13 +119,8 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         for key in ("api_base", "api_key_env", "fallbacks"):
             endpoint[key] = own_values["roles"][name][key]
         roles[name] = endpoint | _spread_endpoint(theirs, endpoint) | _lower_tier(theirs, own_values["roles"][name])
-    own_tables = {}
-    for key in ("hooks", "notify", "hands"):
-        own_tables[key] = own_values[key]
-    others = {}
-    for key, value in settings.items():
-        if key not in own_tables:
-            others[key] = value
+    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands")}
+    others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
         "pr": {key: own_values["pr"][key] for key in outside},
@@ -153,8 +147,7 @@ def _spread_endpoint(role: Mapping[str, Any], endpoint: Mapping[str, Any]) -> di
     lenses = {}
     for lens, lens_values in role.get("lenses", {}).items():
         lenses[lens] = {key: value for key, value in endpoint.items() if key in lens_values}
-    tables = {"variants": variants, "lenses": lenses}
-    return {name: table for name, table in tables.items() if table}
+    return {name: table for name, table in {"variants": variants, "lenses": lenses}.items() if table}
 
 
 def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
@@ -162,21 +155,14 @@ def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool =
     if not trust_settings:
         settings = replace_foreign_settings(settings)
     own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
-    foreign = []
-    for key, value in _iterate_resumed_values(settings):
-        if is_user_only_key(key) and own.get(key) != value:
-            foreign.append(_format_setting(key, value))
-    return tuple(foreign)
+    resumed = filter(lambda setting: is_user_only_key(setting[0]), _iterate_resumed_values(settings))
+    return _list_differences(resumed, own)
 
 
 def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Return an imported run's settings that do not count here, since only users may set them, as `key = value`."""
     kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
-    replaced = []
-    for key, value in _iterate_resumed_values(settings):
-        if kept.get(key) != value:
-            replaced.append(_format_setting(key, value))
-    return tuple(replaced)
+    return _list_differences(_iterate_resumed_values(settings), kept)
 
 
 def _iterate_resumed_values(settings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -185,8 +171,11 @@ def _iterate_resumed_values(settings: Mapping[str, Any]) -> Iterator[tuple[tuple
             yield key, value
 
 
-def _format_setting(key: tuple[str, ...], value: object) -> str:
-    return f"{format_dotted_key(key)} = {json.dumps(value)}"
+def _list_differences(
+    values: Iterable[tuple[tuple[str, ...], Any]], others: Mapping[tuple[str, ...], Any]
+) -> tuple[str, ...]:
+    found = (f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in values if others.get(key) != value)
+    return tuple(found)
 
 
 def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
@@ -204,12 +193,6 @@ def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
 def _require_free(target: Path) -> None:
     if target.exists():
         raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
-
-
-def _open_places(options: Options) -> tuple[GitRepository, StateDirectory]:
-    repository = open_repository(options.repository)
-    configured = load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
-    return repository, open_state_directory(repository, configured)
 
 
 @contextmanager

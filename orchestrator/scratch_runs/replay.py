@@ -10,7 +10,7 @@ from orchestrator.app.replay_models import ReplayOptions, open_reasker
 from orchestrator.app.run_creation import create_run_directory
 from orchestrator.app.run_execution import execute_run
 from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
-from orchestrator.config.layers import load_config, merge_settings
+from orchestrator.config.layers import merge_settings
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Request
@@ -21,7 +21,7 @@ from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.llm.recorded_model import CallPosition, RecordedModel
 from orchestrator.llm.text_normalization import normalize_text
 from orchestrator.ports.forge import Forge
-from orchestrator.project.options import Options, open_repository, open_state_directory, resolve_script_paths
+from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport, build_report, find_fact_divergences
@@ -31,9 +31,8 @@ from orchestrator.replay.recorded_forge import RecordedForge
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import ReplayStopped
-from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder
+from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder, StoppingJournal, find_stops
 from orchestrator.replay.sequence.schedule import build_schedule
-from orchestrator.replay.sequence.stopped_calls import StoppingJournal, find_stops
 from orchestrator.run_control.location import RunLocation as RunPlace
 from prompts import PromptSource
 from worktrees.errors import GitError
@@ -64,11 +63,10 @@ async def replay_run(
         UsageProblem: there is no such run, its base is gone, or the wishes cannot be met.
         OrchestrateError: the replay had to stop for a reason that is not in the recording.
     """
-    repository = await to_thread.run_sync(open_repository, options.repository)
-    config = load_config(None, {"state": options.flags.get("state", {})}).config
-    state_directory = open_state_directory(repository, config.state.dir)
-    reader = await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
-    recording = await RecordedRun.from_reader(reader)
+    repository, state_directory = await to_thread.run_sync(open_places, options)
+    recording = await RecordedRun.from_reader(
+        await to_thread.run_sync(JournalSessionReader, state_directory.find_run(wanted))
+    )
     state = recording.state
     if state.started is None:
         raise UsageProblem("the run stopped before its first event: there is nothing to replay")

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import TaskId
-from orchestrator.llm.scripted_model.cursor import ScriptCursor
+from orchestrator.llm.scripted_model.model import ScriptCursor
 from orchestrator.llm.scripted_model.script import ScriptedReply
 
 SEPARATOR = "\t"

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.tools.recall import build_recall_tool
+from orchestrator.agent.tools.harness import build_recall_tool
 from orchestrator.cli.main import cli
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, ToolCall
@@ -38,7 +38,7 @@ from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
-from orchestrator.llm.litellm_adapter.openai_messages import render_messages
+from orchestrator.llm.litellm_adapter.message_conversion import render_messages
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.journal_search import SearchHit
 from tests.loopback.builders import call, reply

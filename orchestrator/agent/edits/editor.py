@@ -2,16 +2,11 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
-from orchestrator.agent.edits import refusals
+from orchestrator.agent.edits import matching, refusals
 from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
-from orchestrator.agent.edits.matching import (
-    LINE_KEYS,
-    MatchLevel,
-    find_line_sequences,
-    find_offsets,
-    fold_and_strip_line,
-)
+from orchestrator.agent.edits.matching import MatchLevel
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
 from orchestrator.domain.frozen_model import FrozenModel
@@ -80,18 +75,14 @@ MatchedSplices = tuple[MatchLevel, list[Splice]]
 def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> MatchedSplices | EditRefusal | None:
     """Return splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
     bodies = [line.body for line in file.lines]
-    starts, offset = [], 0
-    for body in bodies:
-        starts.append(offset)
-        offset += len(body) + 1
-    found = find_offsets("\n".join(bodies), old)
+    starts = list(accumulate((len(body) + 1 for body in bodies), initial=0))[:-1]
+    found = matching.find_offsets("\n".join(bodies), old)
     if len(found) > 1 and not replace_all:
         return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)
     splices = []
     for first, last in _find_blocks(found, len(old), starts):
         replaced = "\n".join(bodies[first : last + 1]).replace(old, new).split("\n")
-        style = file.choose_line_ending(first, last + 1)
-        lines = _add_endings(file.lines[first : last + 1], replaced, style)
+        lines = _add_endings(file.lines[first : last + 1], replaced, file.choose_line_ending(first, last + 1))
         splices.append(Splice(first, last + 1, tuple(lines)))
     if splices:
         return MatchLevel.EXACT, splices
@@ -116,20 +107,17 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
         kept = align_lines([line.body for line in here], bodies)
     lines = []
     for body, index in zip(bodies, kept, strict=True):
-        ending = style
-        if index is not None:
-            ending = here[index].ending or style
-        lines.append(FileLine(body, ending))
+        lines.append(FileLine(body, here[index].ending or style if index is not None else style))
     return [*lines[:-1], FileLine(lines[-1].body, here[-1].ending)]
 
 
 def _replace_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
     """Return one splice by the strictest rung beyond the exact one that matches at all."""
     bodies = file.bodies
-    if not any(map(fold_and_strip_line, quote.old)):
+    if not any(map(matching.fold_and_strip_line, quote.old)):
         return refusals.refuse_not_found(bodies, quote.old, quote.new)
-    for rung, key in LINE_KEYS.items():
-        if starts := find_line_sequences(bodies, quote.old, key):
+    for rung, key in matching.LINE_KEYS.items():
+        if starts := matching.find_line_sequences(bodies, quote.old, key):
             return _build_result(file, [(quote, start) for start in starts], rung, rung)
     return _replace_numbered(file, quote)
 
@@ -143,8 +131,8 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
     for rung in (MatchLevel.TRAILING, MatchLevel.TYPOGRAPHY):
         found = []
         for reading in readings:
-            if any(map(fold_and_strip_line, reading.old)):
-                for start in find_line_sequences(bodies, reading.old, LINE_KEYS[rung]):
+            if any(map(matching.fold_and_strip_line, reading.old)):
+                for start in matching.find_line_sequences(bodies, reading.old, matching.LINE_KEYS[rung]):
                     found.append((reading, start))
         if found:
             return _build_result(file, found, rung, MatchLevel.NUMBERS)
@@ -154,7 +142,10 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
 
 
 def _build_result(
-    file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
+    file: FileText,
+    found: Sequence[tuple[LineReplacement, int]],
+    rung: MatchLevel,
+    reported: MatchLevel,
 ) -> MatchedSplices | EditRefusal:
     if len(found) > 1:
         return refusals.refuse_ambiguous([start + 1 for _, start in found], reported)
@@ -171,6 +162,3 @@ def _describe_span(span: EditedSpan) -> str:
     if span.first == span.last:
         return f"line {span.first}"
     return f"lines {span.first}-{span.last}"
-
-
-__all__ = ["EditRefusal", "EditResult", "EditedSpan", "MatchLevel", "apply_edit"]

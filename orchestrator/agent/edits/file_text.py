@@ -49,14 +49,10 @@ class FileText:
     @classmethod
     def from_bytes(cls, content: bytes) -> "FileText":
         """Split at `\\n` and `\\r\\n` only; at `\\r` in a file that has no `\\n` at all."""
-        bom = b""
-        if content.startswith(_BOM):
-            bom = _BOM
+        bom = _BOM if content.startswith(_BOM) else b""
         text = content[len(bom) :].decode("utf-8", "surrogateescape")
         has_cr_endings = "\r" in text and "\n" not in text
-        pattern = "(\r?\n)"
-        if has_cr_endings:
-            pattern = "(\r)"
+        pattern = "(\r)" if has_cr_endings else "(\r?\n)"
         pieces = [*re.split(pattern, text), ""]
         return cls(bom, tuple(map(FileLine, pieces[::2], pieces[1::2])), has_cr_endings)
 
@@ -103,8 +99,7 @@ class FileText:
             lines += splice.lines
             done = splice.end
         lines += self.lines[done:]
-        text = "".join(map("".join, lines))
-        return self.bom + text.encode("utf-8", "surrogateescape"), tuple(spans)
+        return self.bom + "".join(map("".join, lines)).encode("utf-8", "surrogateescape"), tuple(spans)
 
 
 def has_surrogates(text: str) -> bool:

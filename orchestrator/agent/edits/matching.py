@@ -58,8 +58,7 @@ def find_offsets(text: str, needle: str) -> list[int]:
 
 def find_line_sequences(lines: Sequence[str], wanted: Sequence[str], key: Callable[[str], str]) -> list[int]:
     """Return the index of every line at which all of `wanted` follow each other when compared by `key`."""
-    text = "\n" + "".join(key(line) + "\n" for line in lines)
-    needle = "\n" + "".join(key(line) + "\n" for line in wanted)
+    text, needle = "\n".join(("", *map(key, lines), "")), "\n".join(("", *map(key, wanted), ""))
     found, index, done = [], 0, 0
     for at in find_offsets(text, needle):
         index += text.count("\n", done, at)

@@ -72,9 +72,7 @@ LEGACY_ENCODING = EditRefusal(
 def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     """Refuse a quote that matches several places, which begin at these lines, counted from 1."""
     lines = list(dict.fromkeys(starts))
-    noun = "line"
-    if len(lines) > 1:
-        noun = "lines"
+    noun = "line" + "s" * (len(lines) > 1)
     where = f"{len(starts)} places, at {noun} {join_limited(lines, _SHOWN_PLACES)}"
     if rung == MatchLevel.EXACT:
         return EditRefusal(
@@ -91,10 +89,7 @@ def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
 
 def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> EditRefusal:
     """Refuse a quote that matches only lines `start` up to `start + count`, counted from 0, and would do harm there."""
-    if count > 1:
-        where = f"lines {start + 1}-{start + count}"
-    else:
-        where = f"line {start + 1}"
+    where = f"lines {start + 1}-{start + count}" if count > 1 else f"line {start + 1}"
     text = (
         f"`old` is not in the file exactly. It resembles {where}, but {why}. "
         f"Quote exactly what is there, without the numbers:\n{_number_lines(bodies, start, start + count)}"
@@ -104,16 +99,13 @@ def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> Ed
 
 def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[str]) -> EditRefusal:
     """Refuse a quote that is nowhere in the file, and show what is nearest to it."""
-    parts = ["The file is empty: use write."]
-    if bodies:
-        parts = ["`old` was not found in the file."]
+    parts = ["`old` was not found in the file."] if bodies else ["The file is empty: use write."]
     if not _ELISIONS.isdisjoint(map(str.strip, old)):
         parts.append("`...` does not stand for left-out lines: quote every line.")
     if any("\ufffd" in line for line in old):
         parts.append("It quotes a replacement character: bytes that are not UTF-8 cannot be quoted, leave them out.")
-    if any(map(fold_and_strip_line, new)) and (
-        there := find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
-    ):
+    there = find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
+    if there and any(map(fold_and_strip_line, new)):
         parts.append(f"The text of `new` is already there, at line {there[0] + 1}: was this edit made before?")
     if nearest := _find_nearest(bodies, old):
         start, end = nearest

@@ -7,14 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from orchestrator.agent.edits import matching
 from orchestrator.agent.edits.file_text import FileLine, FileText, Splice, align_lines
-from orchestrator.agent.edits.matching import (
-    FOLDABLE_CHARACTERS,
-    MatchLevel,
-    fold_and_strip_line,
-    fold_line,
-    get_indentation,
-)
+from orchestrator.agent.edits.matching import MatchLevel
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _NUMBERED = compile_lazily(r"[ ]*(\d{1,7})(?:(\t|→|[ ]?\||:)(.*))?\Z", re.DOTALL)
@@ -93,9 +88,9 @@ def _build_respelling(here: Sequence[str], old: Sequence[str], rung: MatchLevel)
     if rung == MatchLevel.TRAILING:
         return str
     if rung != MatchLevel.INDENT:
-        letters = _collect_letters(here, old, fold_line)
+        letters = _collect_letters(here, old, matching.fold_line)
         return lambda line: _respell_line(line, letters)
-    letters = _collect_letters(here, old, fold_and_strip_line)
+    letters = _collect_letters(here, old, matching.fold_and_strip_line)
     indent = _Indent.from_lines(here, old)
     return lambda line: indent.apply_to_line(_respell_line(line, letters))
 
@@ -105,10 +100,10 @@ def _collect_letters(here: Sequence[str], old: Sequence[str], key: Callable[[str
     letters: dict[str, set[str]] = {}
     for real, quoted in zip(here, old, strict=True):
         size, skip_real, skip_quoted = len(key(quoted)), 0, 0
-        if key is fold_and_strip_line:
-            skip_real, skip_quoted = len(get_indentation(real)), len(get_indentation(quoted))
+        if key is matching.fold_and_strip_line:
+            skip_real, skip_quoted = len(matching.get_indentation(real)), len(matching.get_indentation(quoted))
         for a, b in zip(real[skip_real:][:size], quoted[skip_quoted:][:size], strict=True):
-            if b in FOLDABLE_CHARACTERS:
+            if b in matching.FOLDABLE_CHARACTERS:
                 letters.setdefault(b, set()).add(a)
     return letters
 
@@ -188,8 +183,8 @@ class _Indent:
     def from_lines(cls, here: Sequence[str], old: Sequence[str]) -> "_Indent":
         pairs = []
         for real, quoted in zip(here, old, strict=True):
-            if fold_and_strip_line(quoted):
-                pairs.append((get_indentation(real), get_indentation(quoted)))
+            if matching.fold_and_strip_line(quoted):
+                pairs.append((matching.get_indentation(real), matching.get_indentation(quoted)))
         steps = {_find_step(real, quoted) for real, quoted in pairs}
         step = steps.pop()
         if steps or step is None:
@@ -199,7 +194,7 @@ class _Indent:
         return cls(*step, frozenset(quoted for _, quoted in pairs))
 
     def apply_to_line(self, line: str) -> str:
-        if not fold_and_strip_line(line):
+        if not matching.fold_and_strip_line(line):
             return line
         if not self.is_missing:
             if not line.startswith(self.prefix):
@@ -207,8 +202,8 @@ class _Indent:
                     "`old` is indented deeper than the file, and `new` not everywhere as deep as `old`"
                 )
             return line.removeprefix(self.prefix)
-        depth = self.prefix + get_indentation(line)
-        if " " in depth and "\t" in depth and get_indentation(line) not in self.known:
+        depth = self.prefix + matching.get_indentation(line)
+        if " " in depth and "\t" in depth and matching.get_indentation(line) not in self.known:
             raise UnsafeReplacement("the new lines would be indented with tabs and spaces mixed")
         return self.prefix + line
 

@@ -1,6 +1,7 @@
 """Tools as the loop uses them."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
@@ -67,11 +68,10 @@ class Tool(Generic[A]):
 
     def can_parse_arguments(self, arguments: str) -> bool:
         """Return True if arguments as the model wrote them fit the tool, so that it can be used at all."""
-        try:
+        with suppress(MalformedReply):
             parse_arguments(arguments, self.arguments)
-        except MalformedReply:
-            return False
-        return True
+            return True
+        return False
 
     async def __call__(self, arguments: str) -> ToolResult:
         """Use the tool with arguments as the model wrote them; every mistake of the model becomes a result."""
@@ -97,5 +97,5 @@ def _remove_titles(node: Any) -> Any:  # noqa: ANN401
             key: _remove_titles(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))
         }
     if isinstance(node, list):
-        return [_remove_titles(item) for item in node]
+        return list(map(_remove_titles, node))
     return node

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from orchestrator.agent.edits.editor import EditRefusal, apply_edit
+from orchestrator.agent.edits.editor import apply_edit
+from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.tool_reach import ToolReach
@@ -69,13 +70,8 @@ def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
             shown.append(f"[{len(lines) - last} more lines of {len(lines)}]")
         return ToolResult("\n".join(shown) or "[empty file]")
 
-    return Tool(
-        "read",
-        "Show a file, or some of its lines, with line numbers.",
-        ReadArguments,
-        read_lines,
-        reach=ToolReach.FILES,
-    )
+    what = "Show a file, or some of its lines, with line numbers."
+    return Tool("read", what, ReadArguments, read_lines, reach=ToolReach.FILES)
 
 
 def _split_lines(content: bytes) -> list[str]:
@@ -105,13 +101,8 @@ def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
         shown = limit_lines(found, _MAX_MATCHES, f"[more than {_MAX_MATCHES} lines match: narrow the pattern]")
         return ToolResult("\n".join(shown) or "no line matches")
 
-    return Tool(
-        "search",
-        "Find lines that match a regular expression, as path:line:text.",
-        SearchArguments,
-        search_lines,
-        reach=ToolReach.FILES,
-    )
+    what = "Find lines that match a regular expression, as path:line:text."
+    return Tool("search", what, SearchArguments, search_lines, reach=ToolReach.FILES)
 
 
 def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
@@ -125,14 +116,8 @@ def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
         await workspace.write_file(arguments.path, edited.content)
         return ToolResult(f"{arguments.path}: {edited.summary}")
 
-    return Tool(
-        "edit",
-        "Replace a piece of text in a file. It must occur exactly once.",
-        EditArguments,
-        edit_file,
-        is_mutating=True,
-        reach=ToolReach.FILES,
-    )
+    what = "Replace a piece of text in a file. It must occur exactly once."
+    return Tool("edit", what, EditArguments, edit_file, is_mutating=True, reach=ToolReach.FILES)
 
 
 def build_write_tool(workspace: Workspace) -> Tool[WriteArguments]:
@@ -143,11 +128,5 @@ def build_write_tool(workspace: Workspace) -> Tool[WriteArguments]:
         await workspace.write_file(arguments.path, content)
         return ToolResult(f"wrote {arguments.path} ({len(content)} bytes)")
 
-    return Tool(
-        "write",
-        "Create a file, or replace its whole content.",
-        WriteArguments,
-        write_file,
-        is_mutating=True,
-        reach=ToolReach.FILES,
-    )
+    what = "Create a file, or replace its whole content."
+    return Tool("write", what, WriteArguments, write_file, is_mutating=True, reach=ToolReach.FILES)

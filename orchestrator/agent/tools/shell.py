@@ -44,18 +44,9 @@ def build_shell_tool(
         text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
-    if is_writing:
-        place = "the repository and /tmp"
-    else:
-        place = "/tmp"
-    return Tool(
-        "shell",
-        f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written.",
-        ShellArguments,
-        run_command_line,
-        is_mutating=is_writing,
-        reach=ToolReach.COMMAND,
-    )
+    place = "the repository and /tmp" if is_writing else "/tmp"
+    what = f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written."
+    return Tool("shell", what, ShellArguments, run_command_line, is_mutating=is_writing, reach=ToolReach.COMMAND)
 
 
 _NETWORK = {

@@ -138,6 +138,14 @@ class Receipt(FrozenModel):
         """The id of its check, without the hash of what defines that."""
         return parse_check_name(self.check)
 
+    @property
+    def outcome_text(self) -> str:
+        """How many tests ended how; the exit code where the check reports no tests."""
+        if self.tests is None:
+            return f"exit code {self.exit_code}"
+        counts = self.counts
+        return f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+
 
 class Difference(FrozenModel):
     """The losses of a candidate's outcomes against the baseline. Green is when nothing was lost and something ran.

@@ -35,10 +35,7 @@ def build_waiting_error(context: RunContext) -> PersonNeeded:
     """Return the error that ends an engine which has nothing to do but to wait for a person."""
     run, waiting = context.state.run.run, context.state.pending_approvals
     items = [one.approval.item for one in waiting]
-    if len(items) == 1:
-        item = shlex.quote(items[0])
-    else:
-        item = "ITEM"
+    item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
     return PersonNeeded(
         f"waits for an answer to {', '.join(items)}: orchestrate watch {run}, "
         f"or orchestrate approve {run} {item}, or deny"
@@ -49,39 +46,20 @@ def build_run_approval(
     context: RunContext, matter: ApprovalMatter, subject: str, title: str, detail: Sequence[str], **more: object
 ) -> Approval:
     """Return an approval of the run that expires as configured."""
-    return build_expiring_approval(
-        context.config.approval, context.journal.read_clock(), matter, subject, title, detail, **more
-    )
+    item = build_approval_item(matter, subject)
+    approval = Approval(item=item, matter=matter, subject=subject, title=title, detail=tuple(detail), **more)
+    return set_expiry(approval, context.config.approval, context.journal.read_clock())
 
 
-def build_expiring_approval(
-    rules: ApprovalSettings,
-    now: datetime,
-    matter: ApprovalMatter,
-    subject: str,
-    title: str,
-    detail: Sequence[str],
-    **more: object,
-) -> Approval:
-    """Return an approval that expires as configured, counted from `now`."""
-    expires = timedelta(seconds=rules.expires_s) if rules.expires_s else None
-    return Approval(
-        item=build_approval_item(matter, subject),
-        matter=matter,
-        subject=subject,
-        title=title,
-        detail=tuple(detail),
-        default=rules.default,
-        expires_at=now + expires if expires else None,
-        **more,
-    )
+def set_expiry(approval: Approval, rules: ApprovalSettings, now: datetime) -> Approval:
+    """Return the approval with the expiry and the default that are configured, counted from `now`."""
+    expires_at = now + timedelta(seconds=rules.expires_s) if rules.expires_s else None
+    return approval.model_copy(update={"default": rules.default, "expires_at": expires_at})
 
 
 def format_answer(answer: ApprovalState) -> str:
     """Return who answered, with the reason where one was given."""
-    if answer.reason:
-        return f"{answer.by} ({answer.reason})"
-    return answer.by
+    return f"{answer.by} ({answer.reason})" if answer.reason else answer.by
 
 
 def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
@@ -118,25 +96,14 @@ def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval 
     table = context.config.budget.model_dump()
     for key in limit.config_path:
         table = table[key]
-    limits = {}
-    for name in Limit.model_fields:
-        if table[name]:
-            limits[name] = table[name]
-    raised = {}
-    for name, value in limits.items():
-        raised[name] = _times(value, settings.budget_factor)
+    raised = {name: _times(table[name], settings.budget_factor) for name in Limit.model_fields if table[name]}
     changed: dict[str, object] = dict(raised)
     for key in reversed(limit.config_path):
         changed = {key: changed}
     whose = "".join(f" of {key}" for key in limit.config_path[1:])
-    return build_run_approval(
-        context,
-        "budget",
-        "/".join((*limit.config_path, "+".join(f"{name}={value:.15g}" for name, value in raised.items()))),
-        f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items()),
-        [str(limit)],
-        settings={"budget": changed},
-    )
+    subject = "/".join((*limit.config_path, "+".join(f"{name}={value:.15g}" for name, value in raised.items())))
+    title = f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items())
+    return build_run_approval(context, "budget", subject, title, [str(limit)], settings={"budget": changed})
 
 
 async def ask_to_raise_limit(context: RunContext, limit: LimitReached) -> None:

@@ -9,7 +9,7 @@ import anyio
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.config.live_config import build_effective_config
+from orchestrator.config.live_config import build_effective_config, describe_first_problem
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Configure, Deny, InboxCommand, Stop
@@ -100,8 +100,7 @@ def _find_invalid_setting(state: RunState, command: Command) -> str:
     try:
         Config.model_validate(command.settings) if command.is_all else build_effective_config(state, command.settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return describe_first_problem(error)
     return ""
 
 

@@ -45,9 +45,8 @@ async def open_stoppable_group(
         async with anyio.create_task_group() as tasks:
             await tasks.start(_watch_signals, context, on_change)
             tasks.start_soon(_watch_clock, context)
-            tasks.start_soon(
-                CommandConsumer(context.journal, context.directory.inbox).consume_commands, withdraw, on_change
-            )
+            consumer = CommandConsumer(context.journal, context.directory.inbox)
+            tasks.start_soon(consumer.consume_commands, withdraw, on_change)
             yield tasks
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:

@@ -6,8 +6,9 @@ from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.ids import TaskId, build_approval_item, build_tier_subject
+from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.engine.control.approvals import build_expiring_approval
+from orchestrator.engine.control.approvals import set_expiry
 from orchestrator.journal.journal import Journal
 
 _ASKED = (
@@ -51,15 +52,13 @@ class RunTierGrants:
         if asked is not None and asked.decision == "deny":
             return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
         if asked is None:
-            approval = build_expiring_approval(
-                self._config().approval,
-                self._journal.read_clock(),
-                "tier",
-                build_tier_subject(task, int(tier)),
-                f"let the commands of {task} run at tier {int(tier)}: {tier.description}",
-                [f"its worker says: {reason[:_MOST_TEXT]}"],
-                settings={"hands": {"tiers": {task: int(tier)}}},
+            title = f"let the commands of {task} run at tier {int(tier)}: {tier.description}"
+            detail, settings = (f"its worker says: {reason[:_MOST_TEXT]}",), {"hands": {"tiers": {task: int(tier)}}}
+            item, subject = _build_item(task, tier), build_tier_subject(task, int(tier))
+            approval = Approval(
+                item=item, matter="tier", subject=subject, title=title, detail=detail, settings=settings
             )
+            approval = set_expiry(approval, self._config().approval, self._journal.read_clock())
             await self._journal.append(ApprovalRequested(approval=approval))
         return _ASKED.format(item=_build_item(task, tier))
 

@@ -20,13 +20,9 @@ _NOT_FOUND = frozenset({126, 127})
 
 def build_contract(goal: str, gate: str, own: Iterable[Criterion] = ()) -> Contract:
     """Return the criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
-    return Contract(
-        criteria=(
-            Criterion(id=GOAL_CRITERION, text=goal),
-            Criterion(id=GATE_CRITERION, text="every test that passed before passes, and none is lost", command=gate),
-            *own,
-        )
-    )
+    nothing_lost = "every test that passed before passes, and none is lost"
+    usual = Criterion(id=GOAL_CRITERION, text=goal), Criterion(id=GATE_CRITERION, text=nothing_lost, command=gate)
+    return Contract(criteria=(*usual, *own))
 
 
 async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
@@ -58,9 +54,8 @@ async def collect_proofs(context: RunContext, contract: Contract, head: CommitId
     for criterion, spec in _iterate_command_criteria(context, contract):
         receipt = await context.gate.run_extra_check(spec, head, tree, purpose)
         _require_started(criterion, receipt)
-        proofs.append(
-            CriterionProof(id=criterion.id, receipt=receipt.key, red=await _describe_failure(context, receipt))
-        )
+        red = await _describe_failure(context, receipt)
+        proofs.append(CriterionProof(id=criterion.id, receipt=receipt.key, red=red))
     return tuple(proofs)
 
 
@@ -68,10 +63,8 @@ def _iterate_command_criteria(context: RunContext, contract: Contract) -> Iterat
     timeout_s = context.config.gate.timeout_s
     for criterion in contract.criteria:
         if criterion.command and criterion.id != GATE_CRITERION:
-            spec = CheckSpec(
-                id=criterion.check, run=criterion.command, report=ReportFormat.EXIT_CODE, timeout_s=timeout_s
-            )
-            yield criterion, spec
+            exit_code = ReportFormat.EXIT_CODE
+            yield criterion, CheckSpec(id=criterion.check, run=criterion.command, report=exit_code, timeout_s=timeout_s)
 
 
 def _require_started(criterion: Criterion, receipt: Receipt) -> None:
@@ -92,9 +85,6 @@ async def _describe_failure(context: RunContext, receipt: Receipt) -> str:
     """Return how a command failed and what it printed; empty if it exits 0."""
     if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
         return ""
-    if receipt.status == ReceiptStatus.COMPLETED:
-        how = f"exits {receipt.exit_code}"
-    else:
-        how = f"ended {receipt.status}"
+    how = f"exits {receipt.exit_code}" if receipt.status == ReceiptStatus.COMPLETED else f"ended {receipt.status}"
     printed = extract_failure_excerpt(await context.journal.read_text(receipt.output), ())
     return f"`{receipt.command}` {how}" + (f"; it printed:\n{printed}" if printed else "")

@@ -65,9 +65,8 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
         return None  # the conversation's name has the new count: it may not begin with what was asked before
     answer = await roles.judge.judge_iteration(brief)
     if isinstance(answer, IterationVerdict):
-        answer = settle_contract_verdict(
-            contract, answer, {proof.id: proof for proof in proofs}, list_failure_reasons(checks)
-        )
+        by_id = {proof.id: proof for proof in proofs}
+        answer = settle_contract_verdict(contract, answer, by_id, list_failure_reasons(checks))
         await context.journal.append(IterationJudged(number=state.goal.iteration, verdict=answer, again=again))
     if state.goal.rejudge_count == again:
         return answer
@@ -147,8 +146,10 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         await context.journal.append(Noticed(level="info", text=text))
         return False
     title = f"add {len(lines)} to the criteria of the contract"
+    # another name for what is judged anew: an answer holds for what was asked, and for nothing else
+    subject = f"{state.goal.iteration}" + f"+{state.goal.rejudge_count}" * bool(state.goal.rejudge_count)
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
-    asked = build_run_approval(context, "contract", _build_question_subject(state), title, lines, criteria=added)
+    asked = build_run_approval(context, "contract", subject, title, lines, criteria=added)
     if (await ask_person(context, asked)).decision == "deny":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
@@ -160,11 +161,6 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         *_begin_planning(state, (*verdict.reasons, *reasons), forget=False),
     )
     return True
-
-
-def _build_question_subject(state: RunState) -> str:
-    """Return another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
-    return f"{state.goal.iteration}" + f"+{state.goal.rejudge_count}" * bool(state.goal.rejudge_count)
 
 
 async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:

@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.event.work import (
-    PlanningEnded,
-    PlanningStarted,
-    PlanSubmitted,
-    TaskCreated,
-    TaskEnded,
-)
+from orchestrator.domain.event.work import PlanningEnded, PlanningStarted, PlanSubmitted, TaskCreated, TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
@@ -63,9 +57,8 @@ def _build_failure(task: TaskId, result: SessionFailure) -> TaskEnded:
 async def _close_slice(context: RunContext, state: TaskState) -> None:
     """End a planner's slice when it has planned as often as it may."""
     summary = f"ended after {state.rounds - 1} rounds of planning, which is the limit"
-    await context.journal.append(
-        PlanningEnded(task=state.spec.id, round=state.rounds, handoff=Handoff(summary=summary))
-    )
+    handoff = Handoff(summary=summary)
+    await context.journal.append(PlanningEnded(task=state.spec.id, round=state.rounds, handoff=handoff))
 
 
 async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
@@ -85,14 +78,8 @@ def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]
     settings = context.config.approval
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
         return None
-    title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
-    return build_run_approval(
-        context,
-        "plan",
-        build_plan_subject(state.spec.id, state.rounds),
-        title,
-        [f"{task.id}: {task.title}" for task in tasks],
-    )
+    subject, title = build_plan_subject(state.spec.id, state.rounds), f"the plan of {state.spec.id}: {len(tasks)} tasks"
+    return build_run_approval(context, "plan", subject, title, [f"{task.id}: {task.title}" for task in tasks])
 
 
 def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:

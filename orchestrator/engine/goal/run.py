@@ -1,7 +1,8 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 from anyio import to_thread
@@ -11,28 +12,15 @@ from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, TaskId
-from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId, parse_unit_task
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
-from orchestrator.engine.goal import iterations
-from orchestrator.engine.goal.landing import land_tasks
+from orchestrator.engine.goal import iterations, schedule
 from orchestrator.engine.goal.planning import run_planning_round
-from orchestrator.engine.goal.schedule import (
-    Action,
-    ContinueAttempt,
-    EndTask,
-    JudgeAttempt,
-    LandTasks,
-    PlanRound,
-    ScheduleLimits,
-    StartAttempt,
-    get_action_tasks,
-    list_due_actions,
-)
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.merge import is_being_merged, merge_when_green
@@ -40,6 +28,8 @@ from orchestrator.engine.pull_request.proposal import propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
+from orchestrator.queue.composition import MergeComposer
+from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 _INBOX_PAUSE_S = 0.05
 
@@ -50,13 +40,13 @@ class GoalRun:
     def __init__(self, context: RunContext, roles: Roles) -> None:
         self._context = context
         self._roles = roles
-        self._busy: dict[Action, anyio.CancelScope] = {}
+        self._busy: dict[schedule.Action, anyio.CancelScope] = {}
         self._withdrawn: frozenset[TaskId] = frozenset()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
         self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
-        self._halted: set[Action] = set()
+        self._halted: set[schedule.Action] = set()
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -101,23 +91,24 @@ class GoalRun:
         while await to_thread.run_sync(lambda: any(True for _ in inbox.iterate_commands())):  # noqa: ASYNC110  a folder
             await anyio.sleep(_INBOX_PAUSE_S)
 
-    def _list_wanted_actions(self) -> list[Action]:
+    def _list_wanted_actions(self) -> list[schedule.Action]:
         if self._needed is not None:
             return []
         if self._limit is not None and self._budget != self._context.config.budget:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
             self._halted.clear()
         settings = self._context.config.run
-        bounds = ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
-        wanted = list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
+        finish_only = self._limit is not None
+        bounds = schedule.ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only)
+        wanted = schedule.list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
-    def _is_withdrawn(self, action: Action) -> bool:
+    def _is_withdrawn(self, action: schedule.Action) -> bool:
         """Return True if a task of the action is withdrawn, also one that a planner has just submitted."""
         lineage = self._context.state.iterate_lineage
-        return any(self._withdrawn.intersection(lineage(task)) for task in get_action_tasks(action))
+        return any(self._withdrawn.intersection(lineage(task)) for task in schedule.get_action_tasks(action))
 
-    async def _perform(self, action: Action) -> None:
+    async def _perform(self, action: schedule.Action) -> None:
         """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
 
         On a spent budget what is finished is still judged and landed.
@@ -140,21 +131,17 @@ class GoalRun:
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:
         """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
-        if (
-            not isinstance(command, Cancel | Retry)
-            or command.task is None
-            or explain_refusal(self._context.state, command)
-        ):
+        state = self._context.state
+        if not isinstance(command, Cancel | Retry) or command.task is None or explain_refusal(state, command):
             yield
             return
-        state = self._context.state
         concerned = iterate_subtree(state, state.tasks[command.task]) if command.task in state.tasks else ()
         self._withdrawn = frozenset(task.spec.id for task in concerned)
         try:
             for action, scope in self._busy.items():
-                if self._withdrawn.intersection(get_action_tasks(action)):
+                if self._withdrawn.intersection(schedule.get_action_tasks(action)):
                     scope.cancel()
-            while any(self._withdrawn.intersection(get_action_tasks(action)) for action in self._busy):
+            while any(self._withdrawn.intersection(schedule.get_action_tasks(action)) for action in self._busy):
                 await self._changed.wait()
                 await anyio.lowlevel.checkpoint()
             yield
@@ -164,20 +151,20 @@ class GoalRun:
     def _wake(self) -> None:
         self._changed.set()
 
-    async def _carry_out(self, action: Action) -> None:
+    async def _carry_out(self, action: schedule.Action) -> None:
         context, roles = self._context, self._roles
         match action:
-            case PlanRound(task):
+            case schedule.PlanRound(task):
                 await run_planning_round(context, roles, task)
-            case StartAttempt(task):
+            case schedule.StartAttempt(task):
                 await start_attempt(context, roles, task)
-            case ContinueAttempt(task):
+            case schedule.ContinueAttempt(task):
                 await continue_attempt(context, roles, task)
-            case JudgeAttempt(task):
+            case schedule.JudgeAttempt(task):
                 await judge_attempt(context, roles, task)
-            case LandTasks(tasks):
+            case schedule.LandTasks(tasks):
                 await land_tasks(context, tasks)
-            case EndTask(task, status, reason, cause):
+            case schedule.EndTask(task, status, reason, cause):
                 await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
 
     async def _close_iteration(self) -> None:
@@ -201,9 +188,8 @@ class GoalRun:
         elif verdict.decision == "done":
             await self._end_landed("done", "every criterion of the contract is met")
         elif state.goal.iteration >= self._context.config.run.max_iterations:
-            await self._end_landed(
-                "partial", f"not reached after {state.goal.iteration} iterations: {_join_reasons(verdict)}"
-            )
+            reason = f"not reached after {state.goal.iteration} iterations: {'; '.join(verdict.reasons)}"
+            await self._end_landed("partial", reason)
         else:
             await iterations.begin_next_iteration(self._context, verdict)
 
@@ -229,14 +215,29 @@ class GoalRun:
         """
         context, again = self._context, self._context.state.goal.rejudge_count
         if not is_being_merged(context.state, await context.read_start_commit()):
-            await propose_landed_work(
-                context, format_goal_title(context.state), format_goal_body(context.state, reason)
-            )
+            title, body = format_goal_title(context.state), format_goal_body(context.state, reason)
+            await propose_landed_work(context, title, body)
         if outcome == "done" and context.state.goal.rejudge_count == again:
             await merge_when_green(context)
         if context.state.goal.rejudge_count == again:
             await end_run(context, outcome, reason)
 
 
-def _join_reasons(verdict: IterationVerdict) -> str:
-    return "; ".join(verdict.reasons)
+async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
+    """Return one round of the queue over these tasks, in this order."""
+    candidates: dict[UnitId, CommitId] = {}
+    for name in tasks:
+        task = context.state.tasks[name]
+        if task.candidate is not None:
+            candidates[task.unit] = task.candidate.commit
+    build_message = partial(_build_message, context)
+    composer = MergeComposer(context.repository.git, candidates, build_message, context.commit_date)
+    lander = Lander(context.journal, context.gate, context.branch, context.hooks)
+    round_name = f"round {len(context.state.trials) + 1}"
+    targeting = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
+    return await lander.land_units(round_name, tuple(candidates), composer, targeting)
+
+
+def _build_message(context: RunContext, unit: UnitId) -> str:
+    task = context.state.tasks[parse_unit_task(unit)].spec
+    return f"{sanitize_title(task.title)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

@@ -1,7 +1,12 @@
-"""The actions that are due, as a pure function of the state; `busy` are those under way."""
+"""The actions that are due, as a pure function of the state, and the order in which they begin.
 
-from collections.abc import Iterator
+`busy` are those under way.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import TaskId, build_landing_item
@@ -65,7 +70,6 @@ class LandTasks:
 
 
 Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | EndTask | LandTasks
-
 _WORK = StartAttempt | ContinueAttempt
 
 
@@ -223,3 +227,25 @@ def _list_landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTask
             queued.append(task.spec.id)
     if queued:
         yield LandTasks(tuple(queued))
+
+
+class ActionOrder(Protocol):
+    """Decides when an action begins."""
+
+    def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
+        """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
+
+    def on_waiting(self, busy: int) -> None:
+        """Note that the engine has begun all that is due, and waits for one of `busy` actions to end."""
+
+
+class ImmediateOrder:
+    """Everything begins as soon as it is due."""
+
+    @asynccontextmanager
+    async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
+        """Give the action back at once."""
+        yield action
+
+    def on_waiting(self, busy: int) -> None:
+        """Ignore it."""

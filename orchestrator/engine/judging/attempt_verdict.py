@@ -1,6 +1,7 @@
 """Gathering the evidence on an attempt and recording the verdict."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from anyio import to_thread
 
@@ -14,11 +15,10 @@ from orchestrator.domain.run.task import Task
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
-from orchestrator.engine.judging.candidate_changes import CandidateChanges, read_candidate_changes
-from orchestrator.engine.judging.candidate_tests import collect_test_evidence
+from orchestrator.engine.judging.candidate_changes import CandidateChanges, find_secret_leaks, read_candidate_changes
+from orchestrator.engine.judging.candidate_tests import CandidateTester
 from orchestrator.engine.judging.gate_files import find_gate_files
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
-from orchestrator.engine.judging.secret_leaks import find_secret_leaks
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.rules.task_scope import list_parallel_tasks
@@ -48,9 +48,8 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
 def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
     """Return the tasks that are at work beside one, or still to come."""
     specs = {name: task.spec for name, task in run.tasks.items()}
-    return list_parallel_tasks(
-        state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal]
-    )
+    unfinished = [task.spec for task in run.tasks.values() if not task.status.is_terminal]
+    return list_parallel_tasks(state.spec, specs, unfinished)
 
 
 async def _collect_evidence(
@@ -64,7 +63,7 @@ async def _collect_evidence(
     evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
-    evidence = await collect_test_evidence(context, state, candidate, changes, evidence)
+    evidence = await CandidateTester(context, state, candidate, changes).add_test_evidence(evidence)
     if not evidence.is_green:
         return evidence
     return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))
@@ -72,12 +71,7 @@ async def _collect_evidence(
 
 def _count_revisions(state: TaskState) -> int:
     """Return how many revisions in a row led to the latest attempt."""
-    count = 0
-    for attempt in reversed(state.attempts):
-        if attempt.mode != "revise":
-            break
-        count += 1
-    return count
+    return len(list(takewhile(lambda attempt: attempt.mode == "revise", reversed(state.attempts))))
 
 
 async def _collect_findings(
@@ -104,5 +98,4 @@ async def _collect_findings(
 
 def escape_finding(finding: Finding) -> Finding:
     """Return the finding with its text and path as they may be stored and shown."""
-    changes = {"text": escape_path(finding.text), "path": escape_path(finding.path)}
-    return finding.model_copy(update=changes)
+    return finding.model_copy(update={"text": escape_path(finding.text), "path": escape_path(finding.path)})

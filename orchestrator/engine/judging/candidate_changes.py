@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.rules.protected_files import needs_content
+from orchestrator.redact.redactor import Redactor
 from worktrees.diffs.file_diffs import Diff, diff_trees
-from worktrees.diffs.tree_changes import TreeChange, compare_trees
+from worktrees.diffs.tree_changes import SUBMODULE, TreeChange, compare_trees
 from worktrees.git import Git
 from worktrees.object_store.batch_reader import read_objects
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import read_tree_id
+from worktrees.object_store.trees import read_blobs, read_tree_id
 from worktrees.safety.path_rules import escape_path
 
 _MOST_FILES = 2_000
@@ -103,5 +104,24 @@ async def create_restored_commit(
     if not back:
         return None
     tree = await overlay_tree(git, await read_tree_id(git, commit), back)
-    made = await commit_tree(git, tree, [commit], message, when)
-    return RestoredCommit(CommitId(made), TreeId(tree))
+    return RestoredCommit(CommitId(await commit_tree(git, tree, [commit], message, when)), TreeId(tree))
+
+
+async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) -> tuple[str, ...]:
+    """Return which files of `new` hold which secret's value, in words, without files that held it in `old`.
+
+    Raises:
+        GitError: one of the two does not exist.
+    """
+    if not redactor.names:
+        return ()
+    changed = [change for change in await compare_trees(git, old, new) if change.new_mode not in (None, SUBMODULE)]
+    contents = await read_blobs(git, [change.oid for change in changed])
+    held = {}
+    for change in changed:
+        held[change.path] = set(redactor.find_secrets(contents[change.oid]))
+    suspects = [path for path, names in held.items() if names]
+    before = await read_objects(git, [f"{old}:{path}".encode() for path in suspects])
+    for path, was in zip(suspects, before, strict=True):
+        held[path] -= set(redactor.find_secrets(was.content)) if was else set()
+    return tuple(f"{path} holds the value of {', '.join(sorted(held[path]))}" for path in suspects if held[path])

@@ -27,21 +27,15 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
         GitError: the base does not exist.
     """
     git = context.repository.git
-    tree = {}
-    for entry in await list_tree(git, base):
-        if entry.kind == "blob":
-            tree[entry.path] = entry
+    tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
     links = await _read_links(git, tree)
-    imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
+    tests = await _read_small_files(git, [entry for path, entry in tree.items() if is_test_path(path)])
+    imported = frozenset(name for test in tests.values() for name in iterate_imported_names(test))
     reader = GateFileFinder(tree, imported, links)
     checks = [check.run for check in context.gate.checks]
     named = await _follow_names(git, reader, tree, [*checks, *_other_commands(context)])
     added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
-    taken = []
-    for check in checks:
-        for path in added.find_named_files(check):
-            if path not in tree:
-                taken.append(path)
+    taken = set().union(*map(added.find_named_files, checks)) - tree.keys()
     return frozenset(map(fold_path, (*named, *taken)))
 
 
@@ -58,20 +52,13 @@ def _other_commands(context: RunContext) -> Iterator[str]:
 async def _follow_names(
     git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry], commands: Sequence[str]
 ) -> set[str]:
-    named, fresh = set[str](), await to_thread.run_sync(_find_in_commands, reader, commands)
+    named, fresh = set[str](), await to_thread.run_sync(lambda: _join_named(map(reader.find_named_files, commands)))
     for _ in range(_HOPS):
         contents = await _read_small_files(git, [tree[path] for path in fresh])
         named |= fresh.keys()
         found = await to_thread.run_sync(_find_in_files, reader, contents, fresh)
-        fresh = {}
-        for path, words in found.items():
-            if path not in named:
-                fresh[path] = words
+        fresh = {path: words for path, words in found.items() if path not in named}
     return named | fresh.keys()
-
-
-def _find_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
-    return _join_named(reader.find_named_files(command) for command in commands)
 
 
 def _find_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
@@ -90,10 +77,6 @@ async def _read_small_files(git: Git, entries: Sequence[TreeEntry]) -> Mapping[s
     """Return path → content of those that are not too large, as many as are read at all."""
     small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
     return await read_entry_contents(git, small)
-
-
-async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes]:
-    return list((await _read_small_files(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
 
 
 async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:

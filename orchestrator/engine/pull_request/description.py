@@ -26,22 +26,14 @@ def format_goal_body(state: RunState, reason: str) -> str:
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
     landed = [task for task in leaves if task.status == TaskStatus.MERGED]
     rest = [task for task in leaves if task.status != TaskStatus.MERGED]
-    return "\n\n".join(
-        part
-        for part in (
-            format_unsafe_warning(state),
-            sanitize_markdown(state.run.goal),
-            sanitize_markdown(reason),
-            _format_section("Landed", (_format_landed(task) for task in landed)),
-            _format_section("Not landed", map(_format_not_landed, rest)),
-            _format_contract(state),
-            format_gate_evidence(state),
-            format_flaky_section(state),
-            format_violation_section(state),
-            format_cost_section(state),
-        )
-        if part
+    landed_section = _format_section("Landed", map(_format_landed, landed))
+    rest_section = _format_section("Not landed", map(_format_not_landed, rest))
+    parts = (
+        *(format_unsafe_warning(state), sanitize_markdown(state.run.goal), sanitize_markdown(reason)),
+        *(landed_section, rest_section, _format_contract(state), format_gate_evidence(state)),
+        *(format_flaky_section(state), format_violation_section(state), format_cost_section(state)),
     )
+    return "\n\n".join(filter(None, parts))
 
 
 def format_unsafe_warning(state: RunState) -> str:
@@ -88,9 +80,10 @@ def format_gate_evidence(state: RunState) -> str:
     """Return the gate before and after, as a table with the command to run again."""
     rows, after = [], {receipt.check: receipt for receipt in get_head_receipts(state)}
     for check, before in state.get_baseline_receipts().items():
-        rows.append(
-            f"| {_format_cell(before.command)} | {_format_counts(before)} | {_format_counts(after.get(check))} |"
-        )
+        # in a table's cell a pipe would begin the next one
+        command = format_code_span(before.command).replace("|", "\\|")
+        cells = (command, _format_counts(before), _format_counts(after.get(check)))
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
 
 
@@ -111,11 +104,6 @@ def format_violation_section(state: RunState) -> str:
     return _format_section("Tried beyond the walls, by words or by what refused it", limit_lines(lines, _SHOWN))
 
 
-def _format_cell(command: str) -> str:
-    """Return a command in a table's cell, where a pipe would begin the next one."""
-    return format_code_span(command).replace("|", "\\|")
-
-
 def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
     """Return the gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
     if not state.landings:
@@ -129,12 +117,7 @@ def get_head_receipts(state: RunState) -> tuple[Receipt, ...]:
 
 
 def _format_counts(receipt: Receipt | None) -> str:
-    if receipt is None:
-        return "not run"
-    if receipt.tests is None:
-        return f"exit code {receipt.exit_code}"
-    counts = receipt.counts
-    return f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+    return receipt.outcome_text if receipt else "not run"
 
 
 def format_cost_section(state: RunState) -> str:

@@ -12,7 +12,7 @@ from orchestrator.domain.text.sanitization import sanitize_markdown
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
 from orchestrator.ports.effect import record_effect
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import record_notice_once
 
 _SHOWN = 10
 

@@ -12,7 +12,7 @@ from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.pull_request.push import push_branch
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import record_notice_once
 
 
 @dataclass(frozen=True)
@@ -71,23 +71,19 @@ def build_pull_request_approval(context: RunContext, proposal: PullRequestPropos
 async def _open_pull_request(context: RunContext, proposal: PullRequestProposal) -> None:
     run, group, head = context.state.run, proposal.group, proposal.head
     key = context.journal.build_next_key(f"pr/{proposal.branch}/{head}")
-    async with record_effect(
-        context.journal, PrOpening(key=key, forge=context.forge.name, head=head, group=group)
-    ) as opening:
-        opened = await context.forge.open_pull_request(
-            PullRequest(
-                run=run.run,
-                title=sanitize_title(context.journal.redact_text(proposal.title)),
-                body=context.journal.redact_text(proposal.body),
-                head=proposal.branch,
-                commit=head,
-                base=run.base,
-                target=run.target,
-                labels=proposal.labels,
-                draft=proposal.draft,
-                group=group,
-            )
-        )
-        opening.done = PrOpened(
-            key=key, forge=opened.forge, ref=opened.ref, url=opened.url, group=group, branch=proposal.branch, head=head
-        )
+    request = PullRequest(
+        run=run.run,
+        title=sanitize_title(context.journal.redact_text(proposal.title)),
+        body=context.journal.redact_text(proposal.body),
+        head=proposal.branch,
+        commit=head,
+        base=run.base,
+        target=run.target,
+        labels=proposal.labels,
+        draft=proposal.draft,
+        group=group,
+    )
+    intent = PrOpening(key=key, forge=context.forge.name, head=head, group=group)
+    async with record_effect(context.journal, intent) as opening:
+        opened = await context.forge.open_pull_request(request)
+        opening.done = PrOpened(key=key, **opened.model_dump(), group=group, branch=proposal.branch, head=head)

@@ -30,21 +30,13 @@ async def _settle_intent(context: RunContext, intent: Intent) -> Event:
         case ModelCalled():
             return build_call_failure(intent, "lost", "the engine died during the call; it may have been billed")
         case LandingStarted() if await _has_landed(context, intent):
-            return LandingFinished(
-                key=intent.key,
-                branch=intent.branch,
-                new=intent.new,
-                tree=intent.tree,
-                units=intent.units,
-                parts=intent.parts,
-            )
+            return LandingFinished(**intent.model_dump(include={"key", "branch", "new", "tree", "units", "parts"}))
         case PushStarted() if await has_push_arrived(context, intent):
-            return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)
+            return PushFinished(**intent.model_dump(include={"key", "remote", "branch", "commit"}))
         case NotificationSending() if intent.channel != "dir":
             detail = "the engine died while it was being sent"
-            return NotificationSent(
-                key=intent.key, channel=intent.channel, through=intent.through, is_sent=None, detail=detail
-            )
+            same = intent.model_dump(include={"key", "channel", "through"})
+            return NotificationSent(**same, is_sent=None, detail=detail)
         case _:
             return EffectAbandoned(task=intent.task, key=intent.key, reason="the engine died before it was done")
 

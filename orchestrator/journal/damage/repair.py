@@ -16,7 +16,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.journal.damage.salvage import JournalSalvage
+from orchestrator.journal.damage.salvage import JournalSalvage, salvage_journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.journal.storage.blobs import BlobStore
@@ -62,16 +62,14 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         JournalProblem: the new file cannot be written.
     """
     aside = _find_unfinished(directory.path)
-    if aside is None:
-        problem = _find_problem(directory.journal)
-    else:
-        problem = "an earlier repair was cut short"
+    problem = _find_problem(directory.journal) if aside is None else "an earlier repair was cut short"
     if not problem:
         lost = _list_lost_blobs(directory)
         if not lost:
             return None
         aside = _make_aside_directory(directory.path)
-        result = RepairResult("", _read_last_seq(directory.journal), (), (), lost, str(aside))
+        with closing(EventStore.open_reader(directory.journal)) as store:
+            result = RepairResult("", store.read_last_seq(), (), (), lost, str(aside))
     else:
         aside = aside or _copy_aside(directory)
         result = _rewrite_journal(directory, aside, problem)
@@ -94,11 +92,6 @@ def _find_problem(journal: Path) -> str:
         return damage.what
 
 
-def _read_last_seq(journal: Path) -> int:
-    with closing(EventStore.open_reader(journal)) as store:
-        return store.read_last_seq()
-
-
 def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     """Return the blobs that events name and that cannot be read, but for those that were given up before."""
     named: dict[str, list[int]] = {}
@@ -112,10 +105,7 @@ def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
 
 def _find_unfinished(place: Path) -> Path | None:
     """Return where a repair that was killed has put the damaged file."""
-    found = []
-    for path in sorted(place.glob("damaged-*")):
-        if not (path / _REPORT).exists():
-            found.append(path)
+    found = [path for path in sorted(place.glob("damaged-*")) if not (path / _REPORT).exists()]
     return next((path for path in found if (path / "journal.db").exists()), None)
 
 
@@ -139,22 +129,16 @@ def _copy_aside(directory: RunDirectory) -> Path:
 
 def _rewrite_journal(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
     noted = HighWaterMark(aside / "journal.db").read_seq()
-    salvage = JournalSalvage(aside / "journal.db", noted)
+    salvage = salvage_journal(aside / "journal.db", noted)
     usable = _count_usable(aside / "journal.db", salvage)
     if usable < salvage.last_sound_seq:
-        salvage = JournalSalvage(aside / "journal.db", noted, until=usable)
+        salvage = salvage_journal(aside / "journal.db", noted, until=usable)
     set_aside = [found.row[0] for found in salvage.read_later_events()]
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.read_later_events():
             seq, at, kind, version, *_, body = found.row
-            words = {
-                "seq": seq,
-                "at": _decode_text(at),
-                "kind": _decode_text(kind),
-                "v": version,
-                "sound": found.is_sound,
-            }
-            file.write(json.dumps(words | {"body": _decode_text(body)}) + "\n")
+            words = {"seq": seq, "at": _decode_text(at), "kind": _decode_text(kind), "v": version}
+            file.write(json.dumps(words | {"sound": found.is_sound, "body": _decode_text(body)}) + "\n")
     new = directory.path / "journal.db.repaired"
     write_journal_file(new, salvage.read_sound_rows())
     for name in _WAL_FILES:  # a WAL must not meet the file of another
@@ -206,7 +190,7 @@ def describe_repair(result: RepairResult) -> Iterator[str]:
     if result.lost:
         yield f"{format_spans(result.lost)} lost."
     for sha, seqs in result.blobs.items():
-        numbers = ", ".join(map(str, seqs[:8])) + (" …" if len(seqs) > 8 else "")
+        numbers = ", ".join(map(str, seqs[:8])) + " …" * (len(seqs) > 8)
         yield f"The long text in blob {sha[:12]} is lost but for its beginning, which stands in event {numbers}."
     if result.is_rewritten:
         yield f"The damaged file is kept in {result.aside}. What has landed is told by git."

@@ -23,40 +23,24 @@ class SalvagedEvent:
     is_sound: bool
 
 
-class JournalSalvage:
-    """The events of a damaged file. The file is only read, and SQLite has no part in it.
-
-    An event of a file with sums is taken for sound if its sum follows from the one before; in a file of schema 1, which
-    has none, if it has the shape of its kind.
+def salvage_journal(path: Path, noted: int, until: int | None = None) -> "JournalSalvage":
+    """Return what can be had of a damaged file, read with the page size that gives most.
 
     Args:
         path: the file.
         noted: the last event that was noted as durable, 0 if nobody knows; what is above it must be sound.
         until: the last event that may be kept, because nothing can go on from the one after it.
     """
-
-    def __init__(self, path: Path, noted: int, until: int | None = None) -> None:
-        tries = []
-        for size in list_page_sizes(path):
-            tries.append(_Try(path, size, noted, until))
-        self._best = max(tries, key=lambda tried: tried.last)
-
-    @property
-    def last_sound_seq(self) -> int:
-        """The last event before the first that is lost; 0 if not even the first can be read."""
-        return self._best.last
-
-    def read_sound_rows(self) -> Iterator[EventColumns]:
-        """Return every event before the first that is lost, in order."""
-        return self._best.read_sound_rows()
-
-    def read_later_events(self) -> Iterator[SalvagedEvent]:
-        """Yield what can be read after it, in order."""
-        return self._best.read_later_events()
+    tries = (JournalSalvage(path, size, noted, until) for size in list_page_sizes(path))
+    return max(tries, key=lambda tried: tried.last_sound_seq)
 
 
-class _Try:
-    """The file read with one page size."""
+class JournalSalvage:
+    """The events of a damaged file. The file is only read, and SQLite has no part in it.
+
+    An event of a file with sums is taken for sound if its sum follows from the one before; in a file of schema 1, which
+    has none, if it has the shape of its kind.
+    """
 
     def __init__(self, path: Path, size: int, noted: int, until: int | None) -> None:
         self._noted = noted
@@ -67,16 +51,15 @@ class _Try:
             self.places.setdefault(seq, []).append(place)
         newest = sorted(self.places)[-_LOOK_AT:]
         self._has_sums = any(total for seq in newest for _, total in self._list_candidates(seq))
-        self.last = 0
+        self.last_sound_seq = 0
+        """The last event before the first that is lost; 0 if not even the first can be read."""
         for row in self.read_sound_rows():
-            self.last = row[0]
+            self.last_sound_seq = row[0]
 
     def read_sound_rows(self) -> Iterator[EventColumns]:
+        """Yield every event before the first that is lost, in order."""
         previous: bytes | None = INITIAL_SUM
-        if self._until is None:
-            last = len(self.places)
-        else:
-            last = self._until
+        last = len(self.places) if self._until is None else self._until
         for seq in range(1, last + 1):
             row, previous = self._find_sound(seq, previous)
             if row is None:
@@ -84,20 +67,17 @@ class _Try:
             yield row
 
     def read_later_events(self) -> Iterator[SalvagedEvent]:
+        """Yield what can be read after it, in order."""
         previous: bytes | None = None
         for seq in sorted(self.places):
-            if seq <= self.last + 1:
+            if seq <= self.last_sound_seq + 1:
                 continue
             row, total = self._find_sound(seq, previous) if previous else (None, None)
             if row is not None:
                 previous = total
                 yield SalvagedEvent(row, is_sound=True)
                 continue
-            is_possible = not self._noted or seq <= self._noted
-            if is_possible:
-                candidates = self._list_candidates(seq)
-            else:
-                candidates = iter(())
+            candidates = self._list_candidates(seq) if not self._noted or seq <= self._noted else ()
             found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
             previous = found[1] if found else None
             if found:
@@ -125,11 +105,8 @@ class _Try:
 def _is_next(values: list[SqliteValue]) -> bool:
     if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
         return False
-    needed = [values[index] for index in (1, 2, 7)]
-    optional = []
-    for index in (4, 5, 6, *range(_COLUMNS, len(values))):
-        optional.append(values[index])
-    return all(isinstance(value, bytes) for value in needed) and not any(isinstance(value, int) for value in optional)
+    needed, optional = (values[1], values[2], values[7]), (*values[4:7], *values[_COLUMNS:])
+    return set(map(type, needed)) == {bytes} and int not in map(type, optional)
 
 
 def _has_shape(row: EventColumns) -> bool:

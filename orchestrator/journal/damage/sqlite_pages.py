@@ -56,10 +56,7 @@ class SqlitePages:
         salt = self._wal[16:24]
         if salt not in generations and generations:
             salt = generations[0]  # the WAL's own header is damaged
-        ours = []
-        for n, head in enumerate(heads, 1):
-            if head[8:16] == salt:
-                ours.append((n, head))
+        ours = [(n, head) for n, head in enumerate(heads, 1) if head[8:16] == salt]
         last = max((n for n, head in ours if any(head[4:8])), default=0)
         return [(n, int.from_bytes(head[:4], "big")) for n, head in ours if n <= last]
 

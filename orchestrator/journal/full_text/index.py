@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.journal.full_text.event_words import EventWords
-from orchestrator.journal.storage.transaction import open_transaction
+from orchestrator.journal.storage.schema import open_transaction
 from worktrees.errors import LockTimeout
 from worktrees.locks.file_lock import try_file_lock, wait_for_file_lock
 
@@ -102,9 +102,7 @@ class SearchIndex:
         self._connection.execute("INSERT INTO temp.shown VALUES(?)", (said,))
         query = "SELECT snippet(shown, 0, ?, ?, '…', ?) FROM temp.shown WHERE shown MATCH ?"
         row = self._connection.execute(query, (*marks, words, match)).fetchone()
-        if row:
-            return str(row[0])
-        return ""
+        return str(row[0]) if row else ""
 
     def close(self) -> None:
         """Close the file."""

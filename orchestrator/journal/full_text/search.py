@@ -101,9 +101,7 @@ class _Source:
             body = decode_json(row[7])
         except ValueError:
             return {}
-        if isinstance(body, dict):
-            return body
-        return {}
+        return body if isinstance(body, dict) else {}
 
     def read_words(self, row: EventColumns) -> EventWords:
         """Return what an event says."""
@@ -128,7 +126,7 @@ class _Wanted:
     @property
     def match(self) -> str:
         """The expression with what the events are to be about: names as phrases, which `fits` makes exact."""
-        about = " AND ".join(filter(None, (build_phrase(name) for name in (self.task, self.session) if name)))
+        about = " AND ".join(filter(None, map(build_phrase, filter(None, (self.task, self.session)))))
         return f"{{said}} : ({self.said})" + (f" AND {{about}} : ({about})" if about else "")
 
     def fits_event(self, row: EventColumns, body: Mapping[str, object]) -> bool:
@@ -143,16 +141,14 @@ class _Wanted:
 def _find_hits(source: _Source, wanted: _Wanted) -> EventSearchResult:
     index, damage = _open_current_index(source)
     with closing(index):
-        places = islice(index.find_matches(wanted.match), _LOOK_AT_MOST)
         rows = (
             row
-            for seq in places
+            for seq in islice(index.find_matches(wanted.match), _LOOK_AT_MOST)
             for row in source.reader.read_row(seq)
             if wanted.fits_event(row, source.parse_body(row))
         )
-        return EventSearchResult(
-            [_build_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage
-        )
+        hits = [_build_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)]
+        return EventSearchResult(hits, damage)
 
 
 def _open_current_index(source: _Source) -> tuple[SearchIndex, DamagedJournal | None]:
@@ -202,7 +198,6 @@ def _index_new_events(
         if not batch:
             break
         last = batch[-1][0]
-        index.add_documents(
-            ((row[0], source.read_words(row)) for row in batch), last, source.reader.read_event_mark(last)
-        )
+        documents = ((row[0], source.read_words(row)) for row in batch)
+        index.add_documents(documents, last, source.reader.read_event_mark(last))
     return damage

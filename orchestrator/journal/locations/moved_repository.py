@@ -2,7 +2,6 @@
 
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.event.run import RunStarted
@@ -13,33 +12,22 @@ from worktrees.errors import GitError
 from worktrees.repositories.discovery import find_checkout
 
 
-@dataclass(frozen=True)
-class MovedRuns:
-    """Runs in the state directory `state` of a repository that was at `repository` when they were begun."""
-
-    state: Path
-    repository: Path
-
-
-def find_moved_runs(state: Path, repository: Path) -> MovedRuns | None:
-    """Return where the runs of this repository lie if it was elsewhere when they were begun.
+def describe_moved_runs(state: Path, repository: Path) -> str:
+    """Return how the runs of this repository are found again if it was elsewhere when they were begun; else "".
 
     It has the refs of such a run, and the place where it was has not. Looks at the state directories beside `state`.
     """
     for directory in sorted(state.parent.glob("*/")):
         begun = _last_begun(directory) if directory != state else None
         if begun and _holds_refs(repository, begun.run) and not _holds_refs(Path(begun.repository), begun.run):
-            return MovedRuns(directory, Path(begun.repository))
-    return None
-
-
-def describe_moved_runs(state: Path, moved: MovedRuns) -> str:
-    """Return what happened, and the commands with which the runs are found again."""
-    old, new = (shlex.quote(str(path)) for path in (moved.state / "runs", state))
-    move = f"mkdir -m 700 -p {new} && mv {old} {new}/"
-    if (state / "runs").exists():
-        move = f"mv {old}/* {new}/runs/"
-    return f"this repository was at {moved.repository} before, and its runs lie where they were: to go on, {move}"
+            old, new = (shlex.quote(str(path)) for path in (directory / "runs", state))
+            move = f"mkdir -m 700 -p {new} && mv {old} {new}/"
+            if (state / "runs").exists():
+                move = f"mv {old}/* {new}/runs/"
+            return (
+                f"this repository was at {begun.repository} before, and its runs lie where they were: to go on, {move}"
+            )
+    return ""
 
 
 def _last_begun(directory: Path) -> RunStarted | None:

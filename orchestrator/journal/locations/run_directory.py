@@ -64,7 +64,7 @@ class RunDirectory:
         return self.path / "engine.log"
 
     def hold_lock(self) -> AbstractContextManager[RunLock]:
-        """Hold the run for this process, see `lock.hold`.
+        """Hold the run for this process, see `hold_run_lock`.
 
         Raises:
             RunLocked: another process holds it and has given a sign of life within its lease.
@@ -149,21 +149,16 @@ class StateDirectory:
         ]
         if len(found) != 1:
             known = ", ".join(run.run for run in (found or runs)[-8:])
-            if found:
-                problem = "fits more than one run"
-            else:
-                problem = "is no run of this repository"
+            problem = "fits more than one run" if found else "is no run of this repository"
             raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._has_moved()}")
         return found[0]
 
     def _has_moved(self) -> str:
         """Return the way on where the repository was elsewhere when its runs were begun."""
-        from orchestrator.journal.locations.moved_repository import describe_moved_runs, find_moved_runs
+        from orchestrator.journal.locations.moved_repository import describe_moved_runs
 
-        moved = find_moved_runs(self.path, self.repository) if self.repository else None
-        if moved:
-            return f"; {describe_moved_runs(self.path, moved)}"
-        return ""
+        moved = describe_moved_runs(self.path, self.repository) if self.repository else ""
+        return moved and f"; {moved}"
 
 
 def _find_state_base(configured: str, environ: Mapping[str, str]) -> Path:

@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -119,11 +119,10 @@ def _replace_lock(path: Path) -> IO[str]:
 
 
 def _try_lock(file: IO[str], how: int) -> bool:
-    try:
+    with suppress(BlockingIOError):
         fcntl.flock(file, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _read_owner(file: IO[str]) -> LockOwner:
@@ -145,9 +144,7 @@ def find_lock_owner(directory: Path) -> LockOwner | None:
             found = None if _try_lock(file, fcntl.LOCK_SH) else _read_owner(file)
     except OSError:
         return None
-    if found and found.is_alive:
-        return found
-    return None
+    return found if found and found.is_alive else None
 
 
 def _opened_to_read(path: Path) -> IO[str]:

@@ -46,9 +46,7 @@ def load_base_state(reader: EventReader) -> RunState:
         JournalProblem: the journal cannot be used at all.
     """
     kept = snapshot.load_snapshot(reader.path.parent)
-    if kept and reader.has_event(kept[0].seq, kept[1]):
-        return kept[0]
-    return RunState()
+    return kept[0] if kept and reader.has_event(kept[0].seq, kept[1]) else RunState()
 
 
 def derive_whole_state(reader: EventReader) -> DerivedState:

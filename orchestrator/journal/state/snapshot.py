@@ -58,7 +58,8 @@ def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
         for line in _format_lines(state):
             digest.update(line)
             file.write(line)
-        file.write(_format_seal(state.seq, total.hex(), digest.hexdigest()))
+        seal = [state.seq, total.hex(), compute_code_digest(), digest.hexdigest()]
+        file.write(json.dumps(seal).encode() + b"\n")
 
 
 def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
@@ -85,10 +86,6 @@ def compute_code_digest() -> str:
         digest.update(f"{path.relative_to(root)}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _format_seal(seq: int, total: str, digest: str) -> bytes:
-    return json.dumps([seq, total, compute_code_digest(), digest]).encode() + b"\n"
 
 
 @cache

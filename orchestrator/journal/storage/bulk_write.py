@@ -3,12 +3,13 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 from orchestrator.journal.storage import schema
 from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum
 from orchestrator.journal.storage.problems import translate_sqlite_errors
-from orchestrator.journal.storage.transaction import open_transaction
+from orchestrator.journal.storage.schema import open_transaction
 from worktrees.durable_files import sync_file
 
 INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -26,15 +27,11 @@ def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
     with translate_sqlite_errors(path):
         path.unlink(missing_ok=True)
         schema.create_journal_file(path)
-        connection = sqlite3.connect(path, isolation_level=None)
-        try:
-            with open_transaction(connection):
-                written = _Written()
-                connection.executemany(INSERT_EVENT, written.build_insert_rows(rows))
-                fence = (written.epoch, written.seq, written.total)
-                connection.execute("UPDATE fence SET epoch = ?, seq = ?, sum = ?", fence)
-        finally:
-            connection.close()
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection, open_transaction(connection):
+            written = _Written()
+            connection.executemany(INSERT_EVENT, written.build_insert_rows(rows))
+            fence = (written.epoch, written.seq, written.total)
+            connection.execute("UPDATE fence SET epoch = ?, seq = ?, sum = ?", fence)
     sync_file(path)
     return written.seq
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
@@ -10,16 +11,9 @@ from pydantic import ValidationError
 
 from orchestrator.domain.event import RecordedEvent, UnknownEventError, parse_event
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.storage import schema
+from orchestrator.journal.storage import problems, schema
 from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
-from orchestrator.journal.storage.problems import (
-    DamagedJournal,
-    NewerJournal,
-    UnusableJournalEvent,
-    is_damage,
-    translate_sqlite_errors,
-)
 
 _NO_END = 2**62
 
@@ -43,7 +37,7 @@ class EventReader:
         """
         if not path.exists():
             raise JournalProblem(f"there is no journal at {path}")
-        with translate_sqlite_errors(path):
+        with problems.translate_sqlite_errors(path):
             try:
                 return cls._open_connection(path, "mode=ro")
             except sqlite3.OperationalError:
@@ -68,18 +62,18 @@ class EventReader:
             Damaged: an event is damaged or missing; those before it were given.
             JournalProblem: an event is of a kind or version this program does not know.
         """
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             yield from map(self._parse_row, self.read_rows(after, until))
 
     def read_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[RecordedEvent]:
         """Yield events of some kinds with a seq above `after`, in order; raise as `read_events` does."""
         named = ", ".join("?" * len(kinds))
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             yield from map(self._parse_row, self._read_checked_rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
     def read_bodies(self, kind: str, holding: str) -> Iterator[bytes]:
         """Yield the stored JSON of the events of a kind in which a text stands; raise as `read_events` does."""
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             for row in self._read_checked_rows("kind = ? AND instr(body, ?) > 0", kind, holding):
                 yield row[-1]
 
@@ -90,15 +84,12 @@ class EventReader:
             Damaged: an event is damaged or missing.
             JournalProblem: an event is of a kind or version this program does not know.
         """
-        with translate_sqlite_errors(self.path):
-            found = []
-            for row in self._read_checked_rows("session = ?", session):
-                found.append(self._parse_row(row))
-            first = found[0].seq if found else 0
+        with problems.translate_sqlite_errors(self.path):
+            found = list(map(self._parse_row, self._read_checked_rows("session = ?", session)))
             query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
-            count = self._read_one(query, first, session)
+            count = self._read_one(query, found[0].seq if found else 0, session)
         if count != len(found):  # the index lies, or the table does
-            raise DamagedJournal(self.path, 0, f"events of session {session} are missing")
+            raise problems.DamagedJournal(self.path, 0, f"events of session {session} are missing")
         return found
 
     def read_session_part(
@@ -109,10 +100,9 @@ class EventReader:
         They are in order; raises as `read` does.
         """
         chosen = "SELECT seq FROM event WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
-        with translate_sqlite_errors(self.path):
-            return list(
-                map(self._parse_row, self._read_checked_rows(f"seq IN ({chosen})", session, after, until, last))
-            )
+        with problems.translate_sqlite_errors(self.path):
+            rows = self._read_checked_rows(f"seq IN ({chosen})", session, after, until, last)
+            return list(map(self._parse_row, rows))
 
     def read_rows(self, after: int = 0, until: int | None = None) -> Iterator[EventColumns]:
         """Yield stored events above a seq, each held against its sum, its predecessor and the number there must be.
@@ -127,34 +117,28 @@ class EventReader:
         seq = after
         try:
             fence, total_of_fence = self._read_fence()
-            if until is None:
-                last = max(fence, self._head.read_seq())
-            else:
-                last = until
+            last = max(fence, self._head.read_seq()) if until is None else until
             previous = self._read_sum(after)
             query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
             for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
                 if columns[0] != seq + 1:
-                    raise DamagedJournal(self.path, seq, f"event {seq + 1} is missing")
+                    raise problems.DamagedJournal(self.path, seq, f"event {seq + 1} is missing")
                 row = cast(EventColumns, tuple(columns))
                 previous = self._verify_row(row, total, previous)
                 seq += 1
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
-            if not is_damage(error):
+            if not problems.is_damage(error):
                 raise
-            raise DamagedJournal(self.path, seq, f"event {seq + 1} cannot be read ({error})") from error
+            raise problems.DamagedJournal(self.path, seq, f"event {seq + 1} cannot be read ({error})") from error
         if seq == fence and self._version > 1 and previous != total_of_fence:
-            raise DamagedJournal(self.path, seq, "its fence is not what was written")
+            raise problems.DamagedJournal(self.path, seq, "its fence is not what was written")
         if seq < last:
-            raise DamagedJournal(self.path, seq, _find_missing(seq + 1, last))
+            raise problems.DamagedJournal(self.path, seq, _find_missing(seq + 1, last))
 
     def _read_checked_rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
         """Yield some events, each held against its sum."""
-        if self._version > 1:
-            before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)"
-        else:
-            before = "NULL"
+        before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)" if self._version > 1 else "NULL"
         query = f"SELECT {self._columns}, {before} FROM event WHERE {condition} ORDER BY seq"
         try:
             for *columns, total, previous in self._connection.execute(query, values):
@@ -162,9 +146,9 @@ class EventReader:
                 self._verify_row(row, total, INITIAL_SUM if row[0] == 1 else previous)
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
-            if not is_damage(error):
+            if not problems.is_damage(error):
                 raise
-            raise DamagedJournal(self.path, 0, f"events cannot be read ({error})") from error
+            raise problems.DamagedJournal(self.path, 0, f"events cannot be read ({error})") from error
 
     @property
     def _columns(self) -> str:
@@ -178,7 +162,7 @@ class EventReader:
         except TypeError:
             found = b""
         if found != total:
-            raise DamagedJournal(self.path, row[0] - 1, f"event {row[0]} is not what was written")
+            raise problems.DamagedJournal(self.path, row[0] - 1, f"event {row[0]} is not what was written")
         return found
 
     def _read_sum(self, seq: int) -> bytes:
@@ -186,9 +170,7 @@ class EventReader:
         if seq == 0 or self._version == 1:
             return INITIAL_SUM
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
-        if row and isinstance(row[0], bytes):
-            return row[0]
-        return b""
+        return row[0] if row and isinstance(row[0], bytes) else b""
 
     def _read_fence(self) -> tuple[int, bytes]:
         """Return the last event and its sum, as the writer noted them."""
@@ -196,18 +178,18 @@ class EventReader:
             return 0, INITIAL_SUM
         row = self._connection.execute("SELECT seq, sum FROM fence").fetchone()
         if row is None or not isinstance(row[0], int):
-            raise DamagedJournal(self.path, 0, "its fence is gone")
+            raise problems.DamagedJournal(self.path, 0, "its fence is gone")
         return row[0], row[1] if isinstance(row[1], bytes) else b""
 
     def _read_one(self, query: str, *values: object) -> int:
         row = self._connection.execute(query, values).fetchone()
         if row is None or not isinstance(row[0], int):
-            raise DamagedJournal(self.path, 0, "its tables do not hold what they must")
+            raise problems.DamagedJournal(self.path, 0, "its tables do not hold what they must")
         return row[0]
 
     def has_event(self, seq: int, total: bytes) -> bool:
         """Return True if the journal's event `seq` is the one with this sum."""
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             return self._version > 1 and bool(total) and self._read_sum(seq) == total
 
     def find_sum(self, seq: int, at: datetime | None) -> bytes:
@@ -215,7 +197,7 @@ class EventReader:
 
         Empty if it is another or there is none.
         """
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
                 return b""
@@ -229,11 +211,11 @@ class EventReader:
         """
         noted = self._head.read_seq()
         if (last := self.read_last_seq()) < noted:
-            raise DamagedJournal(self.path, last, _find_missing(last + 1, noted))
+            raise problems.DamagedJournal(self.path, last, _find_missing(last + 1, noted))
 
     def read_data_version(self) -> int:
         """Return a number that is another one whenever another process has written since."""
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             return self._read_one("PRAGMA data_version")
 
     def read_row(self, seq: int) -> list[EventColumns]:
@@ -242,13 +224,13 @@ class EventReader:
         Raises:
             Damaged: it is not what was written.
         """
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             return list(self._read_checked_rows("seq = ?", seq))
 
     def read_event_mark(self, seq: int) -> bytes:
         """Return what tells an event from every other that could stand at its place; empty if there is none."""
         if self._version > 1:
-            with translate_sqlite_errors(self.path):
+            with problems.translate_sqlite_errors(self.path):
                 return self._read_sum(seq)
         return next((chain_sum(INITIAL_SUM, row) for row in self.read_row(seq)), b"")
 
@@ -264,7 +246,7 @@ class EventReader:
 
     def read_last_seq(self) -> int:
         """Return the seq of the newest event, 0 when there is none."""
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             return self._read_one("SELECT coalesce(max(seq), 0) FROM event")
 
     def _parse_row(self, row: EventColumns) -> RecordedEvent:
@@ -273,7 +255,7 @@ class EventReader:
     def close(self) -> None:
         """Close the file; a writer's WAL is folded back into it."""
         self._head.close()
-        with translate_sqlite_errors(self.path):
+        with problems.translate_sqlite_errors(self.path):
             self._connection.close()
 
 
@@ -289,10 +271,10 @@ def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
     try:
         return RecordedEvent(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
     except UnknownEventError as error:
-        raise NewerJournal(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
+        raise problems.NewerJournal(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
     except (ValidationError, ValueError) as error:
         what = f"event {seq} ({name}) does not have its shape ({error})"
-        raise UnusableJournalEvent(path, seq - 1, what) from error
+        raise problems.UnusableJournalEvent(path, seq - 1, what) from error
 
 
 def _find_missing(first: int, last: int) -> str:
@@ -301,8 +283,5 @@ def _find_missing(first: int, last: int) -> str:
 
 def read_all_events(path: Path) -> Iterable[RecordedEvent]:
     """Yield all events of a journal file, for readers that need them once."""
-    store = EventReader.open_reader(path)
-    try:
-        yield from store.read_events()
-    finally:
-        store.close()
+    with closing(EventReader.open_reader(path)) as reader:
+        yield from reader.read_events()

@@ -22,7 +22,7 @@ from orchestrator.journal.storage.checksums import EventColumns, chain_sum, comp
 from orchestrator.journal.storage.event_reader import EventReader, read_all_events
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, translate_sqlite_errors
-from orchestrator.journal.storage.transaction import open_transaction
+from orchestrator.journal.storage.schema import open_transaction
 
 __all__ = ["EventStore", "read_all_events"]
 
@@ -72,10 +72,7 @@ class EventStore(EventReader):
         """
         with translate_sqlite_errors(self.path), open_transaction(self._connection):
             engines = self._read_checked_rows("kind = 'engine.started'")
-            epochs = []
-            for *_, event in map(self._parse_row, engines):
-                if isinstance(event, EngineStarted):
-                    epochs.append(event.epoch)
+            epochs = [event.epoch for *_, event in map(self._parse_row, engines) if isinstance(event, EngineStarted)]
             fence = self._read_one("SELECT epoch FROM fence")
             epoch = max(fence, *epochs, 0) + 1
             holder = f"process {os.getpid()} on {socket.gethostname()}"
@@ -147,6 +144,4 @@ def _build_columns(recorded: RecordedEvent) -> EventColumns:
 
 
 def _encode_column(text: str | None) -> bytes | None:
-    if text is None:
-        return None
-    return text.encode()
+    return text.encode() if text is not None else None

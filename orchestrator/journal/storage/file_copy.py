@@ -32,9 +32,7 @@ def copy_journal(source: Path, target: Path) -> None:
         read.backup(written)
         written.isolation_level = None
         written.execute("PRAGMA journal_mode = DELETE")
-        for table in CACHE_TABLES:
-            if _has_table(written, table):
-                written.execute(f"DELETE FROM {table}")
+        _delete_caches(written)
         written.execute("VACUUM")
 
 
@@ -49,19 +47,15 @@ def check_journal_file(path: Path, scratch: Path) -> None:
         JournalProblem: it is damaged, newer than this program, or holds anything that no journal holds.
     """
     with _translate_errors(path), closing(_open_read_only(path)) as connection:
-        found = []
-        for row in connection.execute("PRAGMA integrity_check(3)"):
-            found.append(str(row[0]))
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(3)")]
         if found != ["ok"]:
             raise JournalProblem(f"the journal {path} is damaged: {'; '.join(found)}")
-    _make_pattern(scratch / "pattern.db")
+    EventStore.open_writer(scratch / "pattern.db").close()
     _require_like(path, scratch / "pattern.db")
     EventStore.open_writer(path).close()
     with _translate_errors(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-        for table in CACHE_TABLES:
-            if _has_table(connection, table):
-                connection.execute(f"DELETE FROM {table}")
+        _delete_caches(connection)
 
 
 def replace_journal(target: Path, source: Path) -> None:
@@ -79,10 +73,6 @@ def replace_journal(target: Path, source: Path) -> None:
         read.backup(written)
 
 
-def _make_pattern(path: Path) -> None:
-    EventStore.open_writer(path).close()
-
-
 def _require_like(path: Path, pattern: Path) -> None:
     """Raise JournalProblem unless a journal of this version has exactly its tables, indices and triggers.
 
@@ -93,7 +83,7 @@ def _require_like(path: Path, pattern: Path) -> None:
     if version == current:
         strange |= {name for name in usual if found.get(name) != usual[name]}
     if strange:
-        names = ", ".join(sorted(f"{kind} {name}" for kind, name in strange))
+        names = ", ".join(sorted(map(" ".join, strange)))
         raise JournalProblem(f"{path} is no journal of a run: its {names} is not what a journal has")
 
 
@@ -112,9 +102,10 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _has_table(connection: sqlite3.Connection, name: str) -> bool:
-    asked = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
-    return bool(connection.execute(asked, (name,)).fetchone()[0])
+def _delete_caches(connection: sqlite3.Connection) -> None:
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        if table in CACHE_TABLES:
+            connection.execute(f"DELETE FROM {table}")
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """Problems with a journal file, in words: which file, which event, what to do."""
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from orchestrator.errors import JournalProblem, RunLocked
 
@@ -13,12 +14,8 @@ REPAIR_ADVICE = (
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _CORRUPT = {
     sqlite3.SQLITE_ERROR,  # our statements are sound, so the schema they meet is not
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_FORMAT,
-    sqlite3.SQLITE_TOOBIG,
-    sqlite3.SQLITE_MISMATCH,
-    sqlite3.SQLITE_NOMEM,
+    *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
+    *(sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_NOMEM),
 }
 
 
@@ -55,30 +52,20 @@ def is_damage(error: BaseException) -> bool:
 _SHORT = sqlite3.SQLITE_IOERR_SHORT_READ
 
 
-class translate_sqlite_errors:
-    """Turns SQLite's errors into ours, with the file and what to do."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if not isinstance(error, sqlite3.Error):
-            return
+@contextmanager
+def translate_sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, with the file and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
         text = str(error)
         if (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _LOCKED:
             hint = "if that one hangs, end it, then try again"
-            raise RunLocked(
-                f"the journal {self._path} is being written by another process right now; {hint}"
-            ) from error
+            raise RunLocked(f"the journal {path} is being written by another process right now; {hint}") from error
         if is_damage(error):
-            raise DamagedJournal(self._path, 0, text) from error
+            raise DamagedJournal(path, 0, text) from error
         advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "see the disk and the file's owner")
-        raise JournalProblem(f"the journal {self._path} cannot be used: {text}; {advice}") from error
+        raise JournalProblem(f"the journal {path} cannot be used: {text}; {advice}") from error
 
 
 _ADVICE = {

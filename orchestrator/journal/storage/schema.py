@@ -1,17 +1,16 @@
 """The tables of a journal file, and how a file of an older schema becomes one of today's."""
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from orchestrator.journal.storage.checksums import INITIAL_SUM, chain_sum
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal
-from orchestrator.journal.storage.transaction import open_transaction
 from worktrees.durable_files import move_durably
 
 SCHEMA_VERSION = 2
 _APPLICATION = 0x4F726300
-
 _TABLES = """
 CREATE TABLE event(
     seq INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, v INTEGER NOT NULL,
@@ -36,21 +35,29 @@ CREATE TABLE fence(
 INSERT INTO fence VALUES(1, 0, '', 0, x'{INITIAL_SUM.hex()}');
 """
 """One row: the epoch of the process that may write and who it is, and the last event with its sum."""
-
 EVENT_COLUMNS = "seq, at, kind, v, task, session, key, body"
 _HAS_SUMS = "SELECT count(*) FROM pragma_table_info('event') WHERE name = 'sum'"
+
+
+@contextmanager
+def open_transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold a transaction: BEGIN IMMEDIATE … COMMIT, or ROLLBACK when something is raised."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def create_journal_file(path: Path) -> None:
     """Make a journal without events; a process that is killed meanwhile leaves none."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
-    connection = sqlite3.connect(new, isolation_level=None)
-    try:
+    with closing(sqlite3.connect(new, isolation_level=None)) as connection:
         script = f"{_TABLES} {_TRIGGERS} {_FENCE} {_format_version(SCHEMA_VERSION)}"
         connection.executescript(f"BEGIN; {script} COMMIT;")
-    finally:
-        connection.close()
     move_durably(new, path)
 
 

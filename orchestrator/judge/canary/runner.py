@@ -33,8 +33,7 @@ from orchestrator.judge.gate.receipts import CheckedTree
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
-from orchestrator.ports.ledger import Ledger
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import Ledger, record_notice_once
 
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",

@@ -12,8 +12,7 @@ from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts
 from orchestrator.judge.gate.check_runner import build_check_key
 from orchestrator.judge.gate.receipts import CheckedTree, Receipts
-from orchestrator.ports.ledger import Ledger
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import Ledger, record_notice_once
 
 _MAX_PRINTED_LINES = 15
 

@@ -9,9 +9,10 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
-from types import TracebackType
 from typing import Any, Self
 
 import anyio
@@ -20,16 +21,15 @@ from anyio.to_thread import run_sync
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Unavailable, UnknownModel
-from orchestrator.llm.litellm_adapter.credentials import (
-    describe_key_variable,
-    find_credential_problem,
-    find_unbounded_problem,
-    read_api_key,
-)
+from orchestrator.llm.litellm_adapter import credentials
 from orchestrator.llm.litellm_adapter.error_mapping import map_error
-from orchestrator.llm.litellm_adapter.openai_messages import render_messages, render_tools
+from orchestrator.llm.litellm_adapter.message_conversion import (
+    build_reply,
+    find_counted_usage,
+    render_messages,
+    render_tools,
+)
 from orchestrator.llm.litellm_adapter.pricing import find_listed_cost, find_listed_price, find_stated_cost
-from orchestrator.llm.litellm_adapter.reply_conversion import build_reply, find_counted_usage
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
 from orchestrator.llm.litellm_adapter.streaming import limit_stall, read_stream
 
@@ -81,22 +81,17 @@ def _meter_transports() -> None:
     install_sync_meter(httpx.HTTPTransport)
 
 
+@dataclass(eq=False)
 class LiteLLMClient:
     """A ModelClient for every provider that litellm knows. Use it as a context manager, or `aclose` it.
 
     `prices` override litellm's price list, by model name as configured; `max_reply_mb` bounds a reply, in megabytes.
     """
 
-    def __init__(
-        self,
-        prices: Mapping[str, Price] | None = None,
-        now: Callable[[], float] = time.time,
-        max_reply_mb: float = MAX_REPLY_MB,
-    ) -> None:
-        self._max_reply_bytes = round(max_reply_mb * BYTES_PER_MB)
-        self._prices = dict(prices or {})
-        self._now = now
-        self._litellm: Any = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    now: Callable[[], float] = time.time
+    max_reply_mb: float = MAX_REPLY_MB
+    _litellm: Any = None
 
     async def request_completion(self, request: Request) -> Reply:
         """Return one try. Cancelling it closes the connection.
@@ -104,11 +99,12 @@ class LiteLLMClient:
         Raises:
             ModelError: the try failed; its class says what to do about it.
         """
-        if unbounded := find_unbounded_problem(request.model):
+        if unbounded := credentials.find_unbounded_problem(request.model):
             raise UnknownModel(unbounded)
-        key = read_api_key(request.model, request.api_base, request.api_key_env)
+        key = credentials.read_api_key(request.model, request.api_base, request.api_key_env)
         litellm = await self._loaded()
-        meter = ReplyMeter(request.model, self._max_reply_bytes, is_streamed=bool(request.stall_timeout_s))
+        max_bytes = round(self.max_reply_mb * BYTES_PER_MB)
+        meter = ReplyMeter(request.model, max_bytes, is_streamed=bool(request.stall_timeout_s))
         try:
             with meter.count_call():
                 return await self._complete(litellm, request, key, meter)
@@ -124,13 +120,13 @@ class LiteLLMClient:
         with anyio.move_on_after(request.timeout_s):
             response = await self._call(litellm, request, key)
             if request.stall_timeout_s:
-                response = await self._read(response, request, meter)
+                async with aclosing(response):  # also if it stalls, breaks off or is cancelled
+                    response = await read_stream(response, request, meter)
             if meter.fault is not None:
                 raise meter.fault
             if meter.stage is CallStage.UNSENT:
-                raise RequestRefused(
-                    f"{request.model}: the reply came past the bounds on its size; use another provider"
-                )
+                problem = "the reply came past the bounds on its size; use another provider"
+                raise RequestRefused(f"{request.model}: {problem}")
             seconds = anyio.current_time() - begun
             reply = build_reply(response, request, self._cost(litellm, request, response), seconds)
             if find_counted_usage(response):
@@ -142,12 +138,11 @@ class LiteLLMClient:
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """Return what is wrong with the name or the credentials, with the variable to set; makes no call."""
-        litellm = await self._loaded()
-        return await run_sync(find_credential_problem, litellm, model, api_base, api_key_env)
+        return await run_sync(credentials.find_credential_problem, await self._loaded(), model, api_base, api_key_env)
 
     async def find_price(self, model: str) -> Price | None:
         """Return the user's own price for a model, else the list's; None when neither has one."""
-        if own := self._prices.get(model):
+        if own := self.prices.get(model):
             return own
         return find_listed_price(await self._loaded(), model)
 
@@ -160,9 +155,7 @@ class LiteLLMClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.aclose()
 
     async def _loaded(self) -> Any:  # noqa: ANN401  a module
@@ -177,29 +170,23 @@ class LiteLLMClient:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
         return response
 
-    async def _read(self, stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
-        """Return the whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
-        try:
-            return await read_stream(stream, request, meter)
-        finally:
-            await stream.aclose()
-
     def _translated(self, error: Exception, request: Request) -> ModelError:
         if isinstance(error, ModelError):
             return error
-        return map_error(error, request.model, describe_key_variable(request.model, request.api_key_env), self._now())
+        key_variable = credentials.describe_key_variable(request.model, request.api_key_env)
+        return map_error(error, request.model, key_variable, self.now())
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
         tokens = find_counted_usage(response)
         if tokens is None:
             return None
-        if price := self._prices.get(request.model):
+        if price := self.prices.get(request.model):
             return price.compute_cost(tokens)
         return find_stated_cost(response) or find_listed_cost(litellm, request.model, response)
 
     def _with_estimated_cost(self, litellm: Any, request: Request, reply: Reply) -> Reply:  # noqa: ANN401
         """Price a reply by its estimated tokens; the cost is unknown unless the price is the user's own."""
-        own = self._prices.get(request.model)
+        own = self.prices.get(request.model)
         price = own or find_listed_price(litellm, request.model)
         if price is None:
             return reply

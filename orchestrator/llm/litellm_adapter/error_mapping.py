@@ -7,17 +7,7 @@ from email.utils import parsedate_to_datetime
 
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.llm.errors import (
-    CallTimedOut,
-    ContextOverflow,
-    CredentialsMissing,
-    ModelError,
-    QuotaExhausted,
-    RateLimited,
-    RequestRefused,
-    Unavailable,
-    UnknownModel,
-)
+from orchestrator.llm import errors
 
 MAX_MESSAGE_CHARS = 400
 MAX_SCANNED_CHARS = 16_000
@@ -56,7 +46,7 @@ WAIT_TEXT = compile_lazily(
 TIME_SPAN = compile_lazily(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
 
 
-def map_error(error: Exception, model: str, key_name: str, now_s: float) -> ModelError:
+def map_error(error: Exception, model: str, key_name: str, now_s: float) -> errors.ModelError:
     """Return our error for what litellm raised.
 
     Args:
@@ -66,7 +56,9 @@ def map_error(error: Exception, model: str, key_name: str, now_s: float) -> Mode
         now_s: Unix time, to make a Retry-After date a span.
     """
     if missing := _missing_package(error):
-        return RequestRefused(f"{model}: the Python package {missing!r} is missing here; install it, then resume")
+        return errors.RequestRefused(
+            f"{model}: the Python package {missing!r} is missing here; install it, then resume"
+        )
     status = getattr(error, "status_code", None)
     if not isinstance(status, int):
         status = None
@@ -84,22 +76,22 @@ def map_error(error: Exception, model: str, key_name: str, now_s: float) -> Mode
 
 def _classify_error(
     status: int | None, names: set[str], said: str, wait_s: float | None, key_name: str
-) -> tuple[type[ModelError], str]:
+) -> tuple[type[errors.ModelError], str]:
     if "ContextWindowExceededError" in names or (status in {400, 413, 422} and CONTEXT_OVERFLOW_TEXT.search(said)):
-        return ContextOverflow, "the conversation is longer than the model's window"
+        return errors.ContextOverflow, "the conversation is longer than the model's window"
     if status == 402 or (status in {400, 403, 429} and _is_quota(said, wait_s)):
-        return QuotaExhausted, "the account's quota or credit is used up"
+        return errors.QuotaExhausted, "the account's quota or credit is used up"
     if status == 429 or "RateLimitError" in names:
-        return RateLimited, "the provider asks to slow down"
+        return errors.RateLimited, "the provider asks to slow down"
     if status in {401, 403} or NO_KEY_TEXT.search(said):
-        return CredentialsMissing, f"the key is missing or refused (set {key_name})"
+        return errors.CredentialsMissing, f"the key is missing or refused (set {key_name})"
     if status == 404 or (status in {400, 422} and NO_MODEL_TEXT.search(said)):
-        return UnknownModel, "no such provider or model, or a wrong api_base"
+        return errors.UnknownModel, "no such provider or model, or a wrong api_base"
     if status in {408, 504} or "Timeout" in names:
-        return CallTimedOut, "no reply in time"
+        return errors.CallTimedOut, "no reply in time"
     if status is not None and 300 <= status < 500:
-        return RequestRefused, f"the provider refuses the request ({status})"
-    return Unavailable, "the provider is unavailable"
+        return errors.RequestRefused, f"the provider refuses the request ({status})"
+    return errors.Unavailable, "the provider is unavailable"
 
 
 def _is_quota(said: str, wait_s: float | None) -> bool:

@@ -13,13 +13,7 @@ import anyio
 import httpx
 
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.litellm_adapter.reply_meter import (
-    CallStage,
-    ReplyBody,
-    ReplyMeter,
-    build_body,
-    find_current_meter,
-)
+from orchestrator.llm.litellm_adapter import reply_meter
 
 _BROKEN_OFF = frozenset({"ClientOSError"})
 """What aiohttp calls a connection that breaks off; litellm makes one error of that and of a refused one."""
@@ -33,14 +27,14 @@ def install_meter(transport: type[httpx.AsyncBaseTransport]) -> None:
 
     @wraps(plain)
     async def handle_async_request(self: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
-        meter = find_current_meter()
+        meter = reply_meter.find_current_meter()
         if meter is None:
             return await plain(self, request)
         _begin_request(meter, request)
         try:
             response = await plain(self, request)
         except BaseException as error:
-            meter.stage = CallStage.UNSENT if _is_unsent(error) else CallStage.SENT
+            meter.stage = reply_meter.CallStage.UNSENT if _is_unsent(error) else reply_meter.CallStage.SENT
             raise
         try:
             _bound_response(meter, response)
@@ -60,14 +54,14 @@ def install_sync_meter(transport: type[httpx.BaseTransport]) -> None:
 
     @wraps(plain)
     def handle_request(self: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
-        meter = find_current_meter()
+        meter = reply_meter.find_current_meter()
         if meter is None:
             return plain(self, request)
         _begin_request(meter, request)
         try:
             response = plain(self, request)
         except BaseException as error:
-            meter.stage = CallStage.UNSENT if _is_unsent(error) else CallStage.SENT
+            meter.stage = reply_meter.CallStage.UNSENT if _is_unsent(error) else reply_meter.CallStage.SENT
             raise
         try:
             _bound_response(meter, response)
@@ -83,9 +77,9 @@ def _replace_method(owner: type[Any], name: str, method: Callable[..., Any]) -> 
     setattr(owner, name, method)
 
 
-def _begin_request(meter: ReplyMeter, request: httpx.Request) -> None:
+def _begin_request(meter: reply_meter.ReplyMeter, request: httpx.Request) -> None:
     """Ask for a reply that is not compressed: it is small, and a few bytes could stand for any number."""
-    meter.stage = CallStage.SENT
+    meter.stage = reply_meter.CallStage.SENT
     request.headers["Accept-Encoding"] = "identity"
 
 
@@ -96,10 +90,10 @@ def _is_unsent(error: BaseException) -> bool:
     return isinstance(error, httpx.ConnectError) and type(error.__cause__).__name__ not in _BROKEN_OFF
 
 
-def _bound_response(meter: ReplyMeter, response: httpx.Response) -> None:
+def _bound_response(meter: reply_meter.ReplyMeter, response: httpx.Response) -> None:
     encoding = str(response.headers.pop("Content-Encoding", ""))
     response.headers.pop("Content-Length", None)
-    body = build_body(meter, encoding, is_success=response.is_success)
+    body = reply_meter.build_body(meter, encoding, is_success=response.is_success)
     if isinstance(response.stream, httpx.AsyncByteStream):
         response.stream = _AsyncBoundedStream(response.stream, body)
     elif isinstance(response.stream, httpx.SyncByteStream):
@@ -107,7 +101,7 @@ def _bound_response(meter: ReplyMeter, response: httpx.Response) -> None:
 
 
 class _AsyncBoundedStream(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, body: ReplyBody) -> None:
+    def __init__(self, inner: httpx.AsyncByteStream, body: reply_meter.ReplyBody) -> None:
         self._inner = inner
         self._body = body
 
@@ -123,7 +117,7 @@ class _AsyncBoundedStream(httpx.AsyncByteStream):
 
 
 class _BoundedStream(httpx.SyncByteStream):
-    def __init__(self, inner: httpx.SyncByteStream, body: ReplyBody) -> None:
+    def __init__(self, inner: httpx.SyncByteStream, body: reply_meter.ReplyBody) -> None:
         self._inner = inner
         self._body = body
 

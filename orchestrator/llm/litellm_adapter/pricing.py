@@ -25,13 +25,8 @@ def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:
     """
     provider = str((getattr(response, "_hidden_params", None) or {}).get("custom_llm_provider") or "")
     prefix, _, rest = model.partition("/")
-    if rest and provider.startswith(prefix):
-        name = rest
-    else:
-        name = model
-    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
-    entry = prices.get(f"{provider}/{name}") or prices.get(name)
-    if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):
+    name = rest if rest and provider.startswith(prefix) else model
+    if _find_entry(litellm, provider, name) is None:
         return None
     try:
         halves = litellm.cost_calculator.cost_per_token(
@@ -53,9 +48,8 @@ def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401
         name, provider, *_ = litellm.get_llm_provider(model=model)
     except Exception:  # noqa: BLE001  a name that nobody knows has no price; the call itself will say what is wrong
         return None
-    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
-    entry = prices.get(f"{provider}/{name}") or prices.get(name)
-    if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):
+    entry = _find_entry(litellm, provider, name)
+    if entry is None:
         return None
     read, wrote = (_positive(entry.get(f"{side}_cost_per_token")) for side in ("input", "output"))
     cached = _positive(entry.get("cache_read_input_token_cost"))
@@ -66,6 +60,12 @@ def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401
         output_usd=(wrote or Decimal(0)) * MILLION,
         cached_usd=None if cached is None else cached * MILLION,
     )
+
+
+def _find_entry(litellm: Any, provider: str, name: str) -> Mapping[str, object] | None:  # noqa: ANN401  a module
+    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
+    entry = prices.get(f"{provider}/{name}") or prices.get(name) or {}
+    return entry if provider and str(entry.get("litellm_provider", "")).startswith(provider) else None
 
 
 def _positive(value: object) -> Decimal | None:

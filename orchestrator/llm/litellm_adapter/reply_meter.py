@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
-from typing import Protocol
 
 from orchestrator.llm.errors import ModelError, ReplyTooLarge, Unavailable
 
@@ -89,22 +88,7 @@ def find_current_meter() -> ReplyMeter | None:
     return _METER.get()
 
 
-class ReplyBody(Protocol):
-    """The body of one answer."""
-
-    @property
-    def is_full(self) -> bool:
-        """Return True if no more of the body is wanted."""
-
-    def decode_chunk(self, data: bytes) -> bytes:
-        """Return what a piece of the body stands for.
-
-        Raises:
-            ModelError: the body is too large, or cannot be decompressed.
-        """
-
-
-def build_body(meter: ReplyMeter, encoding: str, *, is_success: bool) -> ReplyBody:
+def build_body(meter: ReplyMeter, encoding: str, *, is_success: bool) -> "ReplyBody":
     """Return what takes in the body of an answer with this `Content-Encoding`.
 
     Raises:
@@ -112,9 +96,7 @@ def build_body(meter: ReplyMeter, encoding: str, *, is_success: bool) -> ReplyBo
     """
     meter.stage = CallStage.ACCEPTED if is_success else CallStage.REFUSED
     encoding = encoding.strip().lower()
-    if is_success:
-        return _Reply(meter, encoding)
-    return _Refusal(encoding)
+    return _Reply(meter, encoding) if is_success else _Refusal(encoding)
 
 
 class _Reply:
@@ -174,15 +156,16 @@ class _Refusal:
         if self.is_full:
             return b""
         try:
-            if self._inflate is None:
-                data = data[: self._room]
-            else:
-                data = self._inflate.decompress(data, self._room)
+            data = data[: self._room] if self._inflate is None else self._inflate.decompress(data, self._room)
         except zlib.error:
             self._room = 0
             return b""
         self._room -= len(data)
         return data
+
+
+ReplyBody = _Reply | _Refusal
+"""The body of one answer. `is_full` is true if no more of it is wanted."""
 
 
 def _make_decoder(encoding: str) -> "zlib._Decompress | None":

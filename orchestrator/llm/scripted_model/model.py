@@ -1,23 +1,21 @@
-"""A model that plays a script: for dry runs (`model = "scripted:FILE"`), demos and tests. No network, no cost."""
+"""A model that plays a script: for dry runs (`model = "scripted:FILE"`), demos and tests. No network, no cost.
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+Every request is checked against the rules that hold for all providers; a broken one is a bug of the caller.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 import anyio
 
 from orchestrator.domain.budget.price import FREE_PRICE, Price
-from orchestrator.domain.chat import Message, Reply, Request, ToolCall
-from orchestrator.domain.ids import SessionId
-from orchestrator.llm.errors import CallTimedOut
-from orchestrator.llm.scripted_model.cursor import ScriptCursor, ScriptKey
-from orchestrator.llm.scripted_model.request_invariants import (
-    InvariantBroken,
-    check_request,
-    is_continuation,
-    is_elision,
-)
-from orchestrator.llm.scripted_model.script import ScriptedReply, read_script
+from orchestrator.domain.chat import Message, Reply, Request, Role, ToolCall
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.llm.errors import CallTimedOut, ScriptExhausted
+from orchestrator.llm.scripted_model.script import ANY_TASK, ScriptedReply, read_script
+
+ScriptKey = tuple[Role, TaskId]
 
 
 class ScriptedModel:
@@ -134,3 +132,119 @@ def _first_difference(before: tuple[Message, ...], now: tuple[Message, ...]) -> 
         if one != other:
             return f"message {place} was {one.role} {one.text[:80]!r} and is {other.role} {other.text[:80]!r}"
     return f"it had {len(before)} messages and has {len(now)}"
+
+
+class InvariantBroken(AssertionError):
+    """A request that some provider would refuse, or that throws the prompt cache away; a bug, so nobody catches it."""
+
+
+def check_request(request: Request) -> None:
+    """Check that roles are in order, nothing is empty, and every tool call is answered once, right after it.
+
+    Raises:
+        InvariantBroken: the first broken rule, with the message's place.
+    """
+    for problem in _problems(request.messages):
+        raise InvariantBroken(f"request {request.session!r} turn {request.turn} ({request.role}): {problem}")
+
+
+def _problems(messages: Sequence[Message]) -> Iterator[str]:
+    if not messages or messages[0].role != "system":
+        yield "the first message is not the system's"
+    open_calls: set[str] = set()
+    for place, message in enumerate(messages):
+        for problem in _own_problems(message):
+            yield f"message {place} ({message.role}) {problem}"
+        if message.role == "tool":
+            if message.call_id not in open_calls:
+                yield f"message {place} answers call {message.call_id!r}, which the preceding assistant did not make"
+            open_calls.discard(message.call_id or "")
+        elif open_calls:
+            yield f"message {place} ({message.role}) comes before call {min(open_calls)!r} is answered"
+        open_calls |= {call.id for call in message.tool_calls}
+    if open_calls:
+        yield f"call {min(open_calls)!r} is not answered"
+    if messages and messages[-1].role in {"assistant", "system"}:
+        yield f"the last message is the {messages[-1].role}'s: there is nothing to answer"
+
+
+def _own_problems(message: Message) -> Iterator[str]:
+    if not message.text.strip() and not message.tool_calls:
+        yield "is empty"
+    if message.tool_calls and message.role != "assistant":
+        yield "makes tool calls"
+    if (message.call_id is not None) != (message.role == "tool"):
+        yield "has a call id" if message.call_id else "has no call id"
+    if len({call.id for call in message.tool_calls}) < len(message.tool_calls):
+        yield "uses one call id twice"
+
+
+def is_continuation(before: Sequence[Message], now: Sequence[Message]) -> bool:
+    """Return True if `now` extends `before` unchanged, or starts over without a word of the assistant."""
+    return list(now[: len(before)]) == list(before) or all(message.role != "assistant" for message in now)
+
+
+def is_elision(before: Sequence[Message], now: Sequence[Message]) -> bool:
+    """Return True if `now` extends `before` but for tool results that became shorter."""
+    return len(now) >= len(before) and all(
+        one == other or (one.role == "tool" and len(other.text) < len(one.text) and _same_but_text(one, other))
+        for one, other in zip(before, now, strict=False)
+    )
+
+
+def _same_but_text(one: Message, other: Message) -> bool:
+    return other == one.model_copy(update={"text": other.text})
+
+
+class ScriptCursor:
+    """One queue of replies per (role, task), in file order, and how many of each were used.
+
+    Parallel tasks never draw from one another's replies.
+    """
+
+    def __init__(
+        self, items: Iterable[ScriptedReply], consumed: Mapping[ScriptKey, int] | None = None, name: str = "the script"
+    ) -> None:
+        """Set up; `consumed` counts what an earlier process used, `name` stands in messages."""
+        self._name = name
+        self._queues: dict[ScriptKey, list[ScriptedReply]] = {}
+        for item in items:
+            self._queues.setdefault((item.role, TaskId(item.task)), []).append(item)
+        self._used: dict[ScriptKey, int] = {key: count for key, count in (consumed or {}).items() if count}
+
+    def get_queue(self, role: Role, task: TaskId) -> list[ScriptedReply]:
+        """Return all replies for a task, used or not: its own, or else those for any task of the role."""
+        return self._queues.get((role, task)) or self._queues.get((role, TaskId(ANY_TASK)), [])
+
+    def take_reply(self, role: Role, task: TaskId) -> tuple[int, ScriptedReply]:
+        """Return the next reply and its place in the queue, counted from 0.
+
+        Raises:
+            ScriptExhausted: none is left.
+        """
+        queue, used = self.get_queue(role, task), self._used.get((role, task), 0)
+        if used >= len(queue):
+            raise ScriptExhausted(
+                f"{self._name} has no more replies for role {role!r}, task {task!r}: all {len(queue)} were used. "
+                f'Add a [[reply]] with role = "{role}" and task = "{task}", or find out why it is asked so often.'
+            )
+        self._used[role, task] = used + 1
+        return used, queue[used]
+
+    @property
+    def used_counts(self) -> dict[ScriptKey, int]:
+        """The number of replies that each (role, task) has used."""
+        return dict(self._used)
+
+    def count_remaining(self) -> dict[ScriptKey, int]:
+        """Return how many replies are left for each (role, task); empty when every one was used.
+
+        A sequence for any task counts for each task that began it, and under the task `*` if none did.
+        """
+        left = {key: len(self.get_queue(*key)) - used for key, used in self._used.items()}
+        for key, queue in self._queues.items():
+            if key[1] != ANY_TASK:
+                left.setdefault(key, len(queue))
+            elif not any(role == key[0] and (role, task) not in self._queues for role, task in self._used):
+                left[key] = len(queue)
+        return {key: count for key, count in left.items() if count > 0}

@@ -112,17 +112,11 @@ class ScriptedReply(FrozenModel):
     @property
     def booked_usage(self) -> Usage:
         """The usage that the call is recorded with."""
-        cost_usd, unpriced_calls = Decimal(0), 1
-        if self.cost_usd != "unknown":
-            cost_usd, unpriced_calls = Decimal(self.cost_usd), 0
-        return Usage(
-            calls=1,
-            input_tokens=self.usage.input,
-            cached_tokens=self.usage.cached,
-            output_tokens=self.usage.output,
-            cost_usd=cost_usd,
-            unpriced_calls=unpriced_calls,
-        )
+        used = self.usage
+        usage = Usage(calls=1, input_tokens=used.input, cached_tokens=used.cached, output_tokens=used.output)
+        if self.cost_usd == "unknown":
+            return usage.model_copy(update={"unpriced_calls": 1})
+        return usage.model_copy(update={"cost_usd": Decimal(self.cost_usd)})
 
     def build_error(self, where: str) -> ModelError | None:
         """Return the error to raise instead of a reply, or None."""
@@ -146,10 +140,7 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            document = decode_json(text)
-        else:
-            document = tomllib.loads(text)
+        document = decode_json(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise UsageProblem(f"cannot read the script {path}: {problem.strerror or problem}") from problem
     except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, no JSON, nested too deeply
@@ -158,10 +149,8 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
         return Script.model_validate(document).reply
     except ValidationError as problem:
         errors = problem.errors(include_url=False)[:10]
-        lines = "\n".join(
-            f"  {_format_place(error['loc'], text, document)}: {_describe_problem(error)}" for error in errors
-        )
-        raise UsageProblem(f"the script {path} cannot be played:\n{lines}") from problem
+        lines = [f"  {_format_place(error['loc'], text, document)}: {_describe_problem(error)}" for error in errors]
+        raise UsageProblem(f"the script {path} cannot be played:\n" + "\n".join(lines)) from problem
 
 
 def _describe_problem(error: ErrorDetails) -> str:
@@ -188,6 +177,4 @@ def _get_item(document: object, number: int) -> Mapping[str, Any]:
     if not isinstance(document, Mapping) or not isinstance(document.get("reply"), list):
         return {}
     item = document["reply"][number]
-    if isinstance(item, Mapping):
-        return item
-    return {}
+    return item if isinstance(item, Mapping) else {}

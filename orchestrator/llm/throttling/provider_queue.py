@@ -1,25 +1,71 @@
-"""The door to one provider: callers wait in the order they came, each until its call may begin or never will."""
+"""The door to one provider: callers wait in the order they came, each until its call may begin or never will.
+
+A quota pool is what several models draw on together: one answer closes it for all of them.
+"""
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 import anyio
 
-from orchestrator.llm.errors import (
-    CallTimedOut,
-    CircuitOpen,
-    ModelError,
-    QuotaExhausted,
-    RateLimited,
-    Unavailable,
-)
+from orchestrator.llm import errors
 from orchestrator.llm.throttling.circuit_breaker import CircuitBreaker
-from orchestrator.llm.throttling.quota import ClockReading, QuotaPool
 from orchestrator.llm.throttling.rate_limit import CallStart, RateLimiter
 
 MAX_SLEEP_S = 30.0
 """A waiting caller looks at the clocks at least this often: the machine may have slept."""
+MAX_PAUSE_S = 3_652 * 86_400.0
+
+
+class ClockReading(NamedTuple):
+    """The same moment on two clocks: Unix time, and seconds that never run backwards but may stand in a suspend."""
+
+    wall_s: float
+    steady_s: float
+
+    def add_seconds(self, seconds: float) -> "ClockReading":
+        """Return the moment after so many seconds."""
+        return ClockReading(self.wall_s + seconds, self.steady_s + seconds)
+
+
+def read_clocks() -> ClockReading:
+    """Return the time now."""
+    return ClockReading(time.time(), anyio.current_time())
+
+
+class QuotaPool:
+    """Open at first; paused until a moment when a provider asked for it, closed for good when its quota is used up."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.exhausted_message = ""
+        """What the provider said when the quota was used up; empty while it is not."""
+        self._until: ClockReading | None = None
+
+    def pause_for(self, seconds: float, now: ClockReading) -> None:
+        """Pause for at least so many seconds from now, ten years at most."""
+        if seconds > self.get_pause_s(now):
+            self._until = now.add_seconds(min(seconds, MAX_PAUSE_S))
+
+    def get_pause_s(self, now: ClockReading) -> float:
+        """Return seconds that the pause still lasts; 0 without one.
+
+        Either clock ends it: a machine that slept wakes to an open pool, and a clock set back does not prolong it.
+        """
+        if self._until is None:
+            return 0.0
+        return max(0.0, min(self._until.wall_s - now.wall_s, self._until.steady_s - now.steady_s))
+
+    def get_opening_time(self, now: ClockReading) -> datetime | None:
+        """Return when the pause ends, aware UTC; None without one."""
+        seconds = self.get_pause_s(now)
+        if seconds:
+            return datetime.fromtimestamp(now.wall_s + seconds, UTC)
+        return None
 
 
 @dataclass(eq=False)
@@ -40,7 +86,7 @@ class _Waiter:
     may_fail_over: bool
     until: float = math.inf
     call: AdmittedCall | None = None
-    refusal: ModelError | None = None
+    refusal: errors.ModelError | None = None
     event: anyio.Event = field(default_factory=anyio.Event)
 
     @property
@@ -48,26 +94,19 @@ class _Waiter:
         return self.call is None and self.refusal is None
 
 
+@dataclass(eq=False)
 class ProviderQueue:
     """One provider's pace, breaker and pool, and who waits for them.
 
     The judge may pass others who wait for what is kept for it; nobody passes a judge.
     """
 
-    def __init__(
-        self,
-        pace: RateLimiter,
-        breaker: CircuitBreaker,
-        pool: QuotaPool,
-        patience_s: float,
-        now: Callable[[], ClockReading],
-    ) -> None:
-        self.rate_limiter = pace
-        self.circuit_breaker = breaker
-        self.quota = pool
-        self._patience_s = patience_s
-        self._now = now
-        self._waiting: list[_Waiter] = []
+    rate_limiter: RateLimiter
+    circuit_breaker: CircuitBreaker
+    quota: QuotaPool
+    _patience_s: float
+    _now: Callable[[], ClockReading]
+    _waiting: list[_Waiter] = field(default_factory=list)
 
     async def wait_for_admission(self, model: str, tokens: int, *, is_judge: bool, may_fail_over: bool) -> AdmittedCall:
         """Wait until a call may begin; `leave` must follow.
@@ -92,15 +131,15 @@ class ProviderQueue:
             raise waiter.refusal or RuntimeError("a caller neither began nor was refused")
         return waiter.call
 
-    def record_failure(self, call: AdmittedCall, error: ModelError) -> None:
+    def record_failure(self, call: AdmittedCall, error: errors.ModelError) -> None:
         """Record that the call brought no reply."""
         call.is_failure_recorded = True
         now_s = self._now().steady_s
-        if isinstance(error, Unavailable | CallTimedOut):
+        if isinstance(error, errors.Unavailable | errors.CallTimedOut):
             self.circuit_breaker.record_failure(now_s, is_probe=call.is_probe)
             return
         self.circuit_breaker.record_answer()
-        if isinstance(error, RateLimited):
+        if isinstance(error, errors.RateLimited):
             self.rate_limiter.record_slowdown(call.start, now_s)
 
     def release_call(self, call: AdmittedCall) -> None:
@@ -116,9 +155,8 @@ class ProviderQueue:
     def admit_waiting(self) -> None:
         """Let begin whoever may, turn away whoever waits in vain, and tell the foremost how long to wait."""
         now = self._now()
-        is_closed = (
-            bool(self.quota.exhausted_message) or self.quota.get_pause_s(now) > 0 or self.circuit_breaker.is_open
-        )
+        is_out = bool(self.quota.exhausted_message) or self.quota.get_pause_s(now) > 0
+        is_closed = is_out or self.circuit_breaker.is_open
         blocked = judge_blocked = False
         for waiter in list(self._waiting):
             if is_closed and (refusal := self._refusal(waiter, now)):
@@ -152,19 +190,18 @@ class ProviderQueue:
             waiter.until = until
             waiter.event.set()
 
-    def _refusal(self, waiter: _Waiter, now: ClockReading) -> ModelError | None:
+    def _refusal(self, waiter: _Waiter, now: ClockReading) -> errors.ModelError | None:
         """Return why this caller waits in vain; None if it does not."""
-        error: ModelError | None = None
+        error: errors.ModelError | None = None
         paused_s = self.quota.get_pause_s(now)
         if self.quota.exhausted_message:
-            error = QuotaExhausted(self.quota.exhausted_message)
+            error = errors.QuotaExhausted(self.quota.exhausted_message)
         elif paused_s > self._patience_s:
-            error = RateLimited(f"{waiter.model}: the provider asked not to be called for a while", paused_s)
+            error = errors.RateLimited(f"{waiter.model}: the provider asked not to be called for a while", paused_s)
             error.opens_at = self.quota.get_opening_time(now)
         elif waiter.may_fail_over and self.circuit_breaker.is_open and self.circuit_breaker.get_wait_s(now.steady_s):
-            error = CircuitOpen(
-                f"{waiter.model}: {self.circuit_breaker.failure_count} calls in a row were not answered"
-            )
+            failures = self.circuit_breaker.failure_count
+            error = errors.CircuitOpen(f"{waiter.model}: {failures} calls in a row were not answered")
         if error is not None:
             error.pool = self.quota.name
         return error

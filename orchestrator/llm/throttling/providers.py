@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from pydantic import Field
@@ -11,24 +12,22 @@ from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.llm.errors import CredentialsMissing, ModelError, QuotaExhausted
-from orchestrator.llm.litellm_adapter.reply_conversion import estimate_reply_usage
+from orchestrator.llm.litellm_adapter.message_conversion import estimate_reply_usage
 from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.llm.throttling.circuit_breaker import CircuitBreaker
-from orchestrator.llm.throttling.provider_queue import AdmittedCall, ProviderQueue
-from orchestrator.llm.throttling.quota import ClockReading, QuotaPool, read_clocks
+from orchestrator.llm.throttling.provider_queue import AdmittedCall, ClockReading, ProviderQueue, QuotaPool, read_clocks
 from orchestrator.llm.throttling.rate_limit import ProviderLimits, RateLimiter
 from orchestrator.ports.model_client import ModelClient
 
 
 def get_provider_key(model: str, api_base: str | None) -> str:
     """Return what shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
-    if model.startswith(SCRIPTED_PREFIX):
-        prefix = model
-    else:
-        prefix = model.split("/", 1)[0]
-    if api_base:
-        return f"{prefix} at {api_base}"
-    return prefix
+    prefix = model if model.startswith(SCRIPTED_PREFIX) else model.split("/", 1)[0]
+    return _name_endpoint(prefix, api_base)
+
+
+def _name_endpoint(name: str, api_base: str | None) -> str:
+    return f"{name} at {api_base}" if api_base else name
 
 
 class ProviderRules(FrozenModel):
@@ -46,10 +45,7 @@ class ProviderRules(FrozenModel):
 
     def get_limits_key(self, model: str, api_base: str | None) -> str:
         """Return the key whose limits a model falls under: its own name if that is configured, else its provider's."""
-        if api_base:
-            own = f"{model} at {api_base}"
-        else:
-            own = model
+        own = _name_endpoint(model, api_base)
         if own in self.by_key:
             return own
         return get_provider_key(model, api_base)
@@ -70,21 +66,16 @@ class ProviderRules(FrozenModel):
         )
 
 
+@dataclass(eq=False)
 class ProviderRegistry:
     """Every provider that was asked so far. All of it is in memory; `pauses` are those that an earlier process met."""
 
-    def __init__(
-        self,
-        rules: ProviderRules | None = None,
-        pauses: Mapping[str, datetime] | None = None,
-        now: Callable[[], ClockReading] = read_clocks,
-    ) -> None:
-        self.rules = rules or ProviderRules()
-        self._now = now
-        self._pauses = dict(pauses or {})
-        self._pools: dict[str, QuotaPool] = {}
-        self._gates: dict[str, ProviderQueue] = {}
-        self._refused_keys: dict[tuple[str, str | None], str] = {}
+    rules: ProviderRules = field(default_factory=ProviderRules)
+    pauses: Mapping[str, datetime] = field(default_factory=dict)
+    now: Callable[[], ClockReading] = read_clocks
+    _pools: dict[str, QuotaPool] = field(default_factory=dict)
+    _gates: dict[str, ProviderQueue] = field(default_factory=dict)
+    _refused_keys: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     @asynccontextmanager
     async def admit_call(self, request: Request, *, may_fail_over: bool = False) -> AsyncIterator[AdmittedCall]:
@@ -99,13 +90,9 @@ class ProviderRegistry:
         if said := self._refused_keys.get((key, request.api_key_env)):
             raise CredentialsMissing(said)
         gate = self._gate(key)
-        if self.rules.get_settings(key).tpm:
-            tokens = estimate_reply_usage(request, Reply()).tokens
-        else:
-            tokens = 0
-        place = await gate.wait_for_admission(
-            request.model, tokens, is_judge=request.role == "judge", may_fail_over=may_fail_over
-        )
+        tokens = estimate_reply_usage(request, Reply()).tokens if self.rules.get_settings(key).tpm else 0
+        is_judge = request.role == "judge"
+        place = await gate.wait_for_admission(request.model, tokens, is_judge=is_judge, may_fail_over=may_fail_over)
         try:
             yield place
         except ModelError as error:
@@ -128,9 +115,9 @@ class ProviderRegistry:
             gate.quota.exhausted_message = str(error)
             error.pool = gate.quota.name
         elif error.is_transient and error.retry_after_s:
-            gate.quota.pause_for(error.retry_after_s, self._now())
+            gate.quota.pause_for(error.retry_after_s, self.now())
             error.pool = gate.quota.name
-            error.opens_at = gate.quota.get_opening_time(self._now())
+            error.opens_at = gate.quota.get_opening_time(self.now())
         if error.pool:
             for other in self._gates.values():
                 if other.quota is gate.quota:
@@ -138,19 +125,17 @@ class ProviderRegistry:
 
     def _gate(self, key: str) -> ProviderQueue:
         if key not in self._gates:
-            pool = self._pool(self.rules.get_settings(key).pool or key)
-            rules = self.rules
+            rules, pool = self.rules, self._pool(self.rules.get_settings(key).pool or key)
             breaker = CircuitBreaker(rules.breaker_failures, rules.breaker_pause_s)
-            self._gates[key] = ProviderQueue(
-                RateLimiter(rules.get_limits(key)), breaker, pool, rules.patience_s, self._now
-            )
+            limiter = RateLimiter(rules.get_limits(key))
+            self._gates[key] = ProviderQueue(limiter, breaker, pool, rules.patience_s, self.now)
         return self._gates[key]
 
     def _pool(self, name: str) -> QuotaPool:
         if name not in self._pools:
             pool = self._pools[name] = QuotaPool(name)
-            if (until := self._pauses.get(name)) is not None:
-                now = self._now()
+            if (until := self.pauses.get(name)) is not None:
+                now = self.now()
                 pool.pause_for(until.timestamp() - now.wall_s, now)
         return self._pools[name]
 

@@ -23,7 +23,7 @@ from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.migrate.judging.file_change import ChangedRegion
 from orchestrator.migrate.judging.file_rules import find_changed_regions
 from orchestrator.ports.hands import Hands
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import record_notice_once
 from worktrees.object_store.trees import list_tree, read_blobs
 
 UNCOVERED = "uncovered"

@@ -22,7 +22,7 @@ from orchestrator.migrate.judging.selected_tests import (
 )
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand
-from orchestrator.ports.notices import record_notice_once
+from orchestrator.ports.ledger import record_notice_once
 from worktrees.object_store.trees import list_tree
 
 _LISTED = 20

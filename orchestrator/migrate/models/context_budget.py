@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.recipe.step import ModelStep
-from orchestrator.llm.cost_estimate import CHARS_PER_TOKEN
+from orchestrator.llm.budget import CHARS_PER_TOKEN
 from orchestrator.ports.roles import ContextPiece
 
 _MARK_CHARS = 60

@@ -15,9 +15,8 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.attempt_verdict import escape_finding
-from orchestrator.engine.judging.candidate_changes import read_candidate_changes
+from orchestrator.engine.judging.candidate_changes import find_secret_leaks, read_candidate_changes
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
-from orchestrator.engine.judging.secret_leaks import find_secret_leaks
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.files.path_protection import find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts

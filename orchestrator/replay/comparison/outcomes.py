@@ -31,10 +31,7 @@ class LandingPair(FrozenModel):
 
 def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
     """Return the landings side by side. What a replay landed beyond a recording that was cut off is left out."""
-    if then.ended:
-        count = max(len(then.landings), len(now.landings))
-    else:
-        count = len(then.landings)
+    count = max(len(then.landings), len(now.landings)) if then.ended else len(then.landings)
     return tuple(
         _build_pair(number, _get_landing(then.landings, number), _get_landing(now.landings, number))
         for number in range(1, count + 1)
@@ -95,8 +92,7 @@ def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
         case TaskEnded():
             yield f"end of task {event.task}", event.status
         case PlanSubmitted():
-            keys = ", ".join(draft.key for draft in event.plan.tasks)
-            yield f"plan {event.round} of {event.task}", keys
+            yield f"plan {event.round} of {event.task}", ", ".join(draft.key for draft in event.plan.tasks)
         case IterationJudged():
             yield f"verdict on iteration {event.number}", event.verdict.decision
         case UnitEjected():

@@ -8,14 +8,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.state import RunState
-from orchestrator.replay.comparison.outcomes import (
-    LandingPair,
-    find_changed_facts,
-    find_missing_facts,
-    get_final_tree,
-    has_same_environment,
-    pair_landings,
-)
+from orchestrator.replay.comparison import outcomes
 from orchestrator.replay.comparison.report_model import (
     CallDifference,
     ComparedCall,
@@ -62,7 +55,7 @@ class ReplayReport(FrozenModel):
     same_bytes: int
     same_steadied: int
     divergences: tuple[Divergence, ...]
-    landings: tuple[LandingPair, ...]
+    landings: tuple[outcomes.LandingPair, ...]
     recorded_tree: str
     replayed_tree: str
     recorded_outcome: str
@@ -86,19 +79,17 @@ class ReplayReport(FrozenModel):
     @property
     def exit_code(self) -> int:
         """0 when nothing diverged, else 1."""
-        if self.is_same:
-            return 0
-        return 1
+        return int(not self.is_same)
 
 
 def find_fact_divergences(
     then: RunState, recorded: Sequence[RecordedEvent], now: RunState, replayed: Sequence[RecordedEvent]
 ) -> Iterator[Divergence]:
     """Yield every divergence that shows in what came of the two, but for the requests."""
-    yield from find_changed_facts(recorded, replayed)
+    yield from outcomes.find_changed_facts(recorded, replayed)
     if now.ended:
-        yield from find_missing_facts(recorded, replayed)
-    for pair, landing in zip(pair_landings(then, now), _landings(recorded), strict=False):
+        yield from outcomes.find_missing_facts(recorded, replayed)
+    for pair, landing in zip(outcomes.pair_landings(then, now), _landings(recorded), strict=False):
         if pair.replayed is not None and not pair.is_same:
             yield Divergence(seq=landing.seq, what=f"landing {pair.number}: tree {pair.recorded}, now {pair.replayed}")
 
@@ -118,12 +109,12 @@ def build_report(
         same_bytes=counts[0],
         same_steadied=counts[1],
         divergences=tuple(sorted(divergences, key=lambda one: one.seq)),
-        landings=pair_landings(then, now),
-        recorded_tree=get_final_tree(then),
-        replayed_tree=get_final_tree(now),
+        landings=outcomes.pair_landings(then, now),
+        recorded_tree=outcomes.get_final_tree(then),
+        replayed_tree=outcomes.get_final_tree(now),
         recorded_outcome=_outcome(then),
         replayed_outcome=_outcome(now),
-        has_same_environment=has_same_environment(then, now),
+        has_same_environment=outcomes.has_same_environment(then, now),
         **more,
     )
 
@@ -157,7 +148,7 @@ def build_replay_document(report: ReplayReport) -> ReplayDocument:
     )
 
 
-def _build_landing(pair: LandingPair) -> ComparedLanding:
+def _build_landing(pair: outcomes.LandingPair) -> ComparedLanding:
     fields = dict(pair)
     return ComparedLanding(same_commit=fields.pop("is_same_commit"), same=pair.is_same, **fields)
 
@@ -190,6 +181,4 @@ def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
 
 
 def _outcome(state: RunState) -> str:
-    if state.ended:
-        return state.ended.outcome
-    return "stopped"
+    return state.ended.outcome if state.ended else "stopped"

@@ -17,10 +17,7 @@ _UNITS = 4
 def render_report(report: ReplayReport) -> Iterator[str]:
     """Yield what a person reads, most important first."""
     yield f"replay of {report.run}: {_verdict(report)}"
-    expected = []
-    for one in report.divergences:
-        if one not in report.unexpected:
-            expected.append(one)
+    expected = [one for one in report.divergences if one not in report.unexpected]
     if report.unexpected:
         yield from _iterate_divergence_lines("divergence", report.unexpected)
     elif expected:
@@ -40,10 +37,7 @@ def render_report(report: ReplayReport) -> Iterator[str]:
 
 
 def _verdict(report: ReplayReport) -> str:
-    if report.is_whole:
-        so_far = ""
-    else:
-        so_far = ", as far as the recording goes"
+    so_far = ", as far as the recording goes" * (not report.is_whole)
     if report.asking:
         run = "it diverges" if report.unexpected else "the run is the same"
         return f"{run}{so_far}; the {report.asking.role} was asked again"

@@ -81,16 +81,7 @@ def _is_same(call: RecordedCall, then: tuple[Message, ...], request: Request) ->
 
 
 def _build_divergence(call: RecordedCall, then: tuple[Message, ...], request: Request) -> Divergence:
-    what, diff = find_changed_message(then, request.messages) or (
-        "the tools on offer, or the rules of comparison (the messages are the same)",
-        (),
-    )
-    return Divergence(
-        seq=call.seq,
-        what=what,
-        diff=diff,
-        session=request.session,
-        turn=request.turn,
-        role=request.role,
-        task=request.task,
-    )
+    unshown = "the tools on offer, or the rules of comparison (the messages are the same)"
+    what, diff = find_changed_message(then, request.messages) or (unshown, ())
+    about = request.model_dump(include={"session", "turn", "role", "task"})
+    return Divergence(seq=call.seq, what=what, diff=diff, **about)

@@ -17,10 +17,7 @@ class ReplayStopped(OrchestrateError):
     def __init__(self, missing: str | None, asked: Sequence[str]) -> None:
         self.missing = missing
         self.out_of_order = tuple(sorted(asked))
-        if missing:
-            wanted = f"the recording goes on with {missing}"
-        else:
-            wanted = "the recording ends here"
+        wanted = f"the recording goes on with {missing}" if missing else "the recording ends here"
         super().__init__(f"{wanted}; the replay with {', '.join(self.out_of_order) or 'nothing'}")
 
 
@@ -58,7 +55,8 @@ class MilestoneOrder:
 
     def has_happened(self, name: str) -> bool:
         """Return True if a milestone has happened, or need not come any more."""
-        return name in self._happened or self._is_superseded(name)
+        others = self._superseded.get(name)
+        return name in self._happened or (others is not None and others <= self._happened)
 
     async def wait_for_turn(self, name: str) -> None:
         """Wait until everything has happened that was recorded before this.
@@ -101,6 +99,3 @@ class MilestoneOrder:
         self._stopped = self._stopped or ReplayStopped(self.next_milestone, [waiter.name for waiter in self._waiting])
         for waiter in self._waiting:
             waiter.called.set()
-
-    def _is_superseded(self, name: str) -> bool:
-        return name in self._superseded and self._superseded[name] <= self._happened

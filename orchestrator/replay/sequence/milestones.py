@@ -2,22 +2,10 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.event import Event
+from orchestrator.domain.event import Event, work
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
-from orchestrator.domain.event.work import (
-    AttemptEnded,
-    AttemptStarted,
-    ModelFailed,
-    ModelReplied,
-    PlanningEnded,
-    PlanningStarted,
-    PlanSubmitted,
-    TaskEnded,
-    VerdictGiven,
-    WorkspaceLeasing,
-)
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
 from orchestrator.domain.run.purpose import PurposeFacts
 
@@ -55,14 +43,14 @@ class MilestoneNamer:
 
     def _iterate_names(self, event: Event) -> Iterator[str]:
         match event:
-            case ModelReplied() | ModelFailed(retry_in_s=None):
+            case work.ModelReplied() | work.ModelFailed(retry_in_s=None):
                 yield name_reply(event.session, event.turn)
-            case PlanningStarted():
+            case work.PlanningStarted():
                 self._rounds[event.task or ROOT_TASK] = event.round
                 yield name_planning_round(event.task or ROOT_TASK, event.round)
-            case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning", task=str(task))):
+            case work.WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning", task=str(task))):
                 yield f"a workspace for {name_planning_round(task, self._rounds.get(task, 0))}"
-            case AttemptStarted():
+            case work.AttemptStarted():
                 yield name_attempt(event.attempt.task, event.attempt.number)
             case LandingStarted():
                 yield f"the beginning of landing {self._landings + 1}"
@@ -81,15 +69,15 @@ class MilestoneNamer:
 
 def _iterate_end_names(event: Event) -> Iterator[str]:
     match event:
-        case PlanSubmitted():
+        case work.PlanSubmitted():
             yield f"a plan from round {event.round} of the planner of {event.task}"
-        case PlanningEnded():
+        case work.PlanningEnded():
             yield f"the last word of the planner of {event.task} in round {event.round}"
-        case AttemptEnded():
+        case work.AttemptEnded():
             yield f"the end of attempt {event.number} at {event.task}"
-        case VerdictGiven():
+        case work.VerdictGiven():
             yield f"the verdict on attempt {event.number} at {event.task}"
-        case TaskEnded():
+        case work.TaskEnded():
             yield f"the end of {event.task}"
         case IterationStarted():
             yield f"iteration {event.number}"

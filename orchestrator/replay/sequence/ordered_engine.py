@@ -1,23 +1,83 @@
-"""Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened."""
+"""Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened.
+
+Calls of tools that a person stopped then are stopped again, when they have run for as long as then.
+"""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.domain.event import Event
+import anyio
+
+from orchestrator.domain.commands.definitions import StopCall
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingStarted
-from orchestrator.domain.event.people import ApprovalDecided
-from orchestrator.domain.ids import parse_unit_task
+from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
+from orchestrator.domain.event.work import ToolCalled, ToolReturned
+from orchestrator.domain.ids import SessionId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.goal.schedule import Action, LandTasks, PlanRound, StartAttempt
+from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
 from orchestrator.replay.sequence.schedule import QueueRound
-from orchestrator.replay.sequence.stopped_calls import RecordedStop, StoppingJournal
 
 _NEVER = "a further round of the queue"
+
+
+@dataclass(frozen=True)
+class RecordedStop:
+    """A recorded stop: the person's words, and the seconds after which the call ended, 0 if it was not made again."""
+
+    taken: CommandTaken
+    after_s: float
+
+
+def find_stops(events: Sequence[RecordedEvent]) -> Mapping[str, RecordedStop]:
+    """Return the calls that were stopped, by the names of their effects."""
+    running: dict[SessionId, str] = {}
+    asked: dict[str, tuple[str, CommandTaken]] = {}
+    stops: dict[str, RecordedStop] = {}
+    for _, _, event in events:
+        if isinstance(event, ToolCalled):
+            running[event.session] = event.key
+        elif isinstance(event, CommandTaken) and isinstance(event.command, StopCall) and not event.refused:
+            key = running[event.command.session]
+            asked[parse_effect_name(key)] = (key, event)
+        elif isinstance(event, ToolReturned) and parse_effect_name(event.key) in asked:
+            key, taken = asked[parse_effect_name(event.key)]
+            stops[parse_effect_name(key)] = RecordedStop(taken, event.seconds if event.key == key else 0.0)
+    return stops
+
+
+class StoppingJournal(Journal):
+    """A journal in which people stop calls as they did then."""
+
+    def __init__(self, directory: Path, clock: Clock, stops: Mapping[str, RecordedStop]) -> None:
+        super().__init__(directory, clock)
+        self._stops = stops
+
+    async def append(self, *events: Event) -> None:
+        """Make the events durable; a call that was not made then is stopped before it is made.
+
+        Raises:
+            JournalProblem: they could not be written.
+        """
+        await super().append(*events)
+        for event in events:
+            stop = self._stops.get(parse_effect_name(event.key)) if isinstance(event, ToolCalled) else None
+            if stop and stop.after_s == 0:
+                await super().append(stop.taken)
+
+    async def wait_for_call_stop(self, call: str) -> None:
+        """Wait for as long as the call ran, and stop it; for ever, if nobody stopped it then."""
+        if stop := self._stops.get(call):
+            await anyio.sleep(stop.after_s)
+            await self.append(stop.taken)
+        await super().wait_for_call_stop(call)
 
 
 class RecordedActionOrder:
@@ -47,10 +107,8 @@ class RecordedActionOrder:
         match action:
             case PlanRound(task):
                 planner = state.tasks[task]
-                is_begun = planner.status == TaskStatus.PLANNING
-                await self._order.wait_for_turn(
-                    milestones.name_planning_round(task, planner.rounds + (0 if is_begun else 1))
-                )
+                number = planner.rounds + (planner.status != TaskStatus.PLANNING)
+                await self._order.wait_for_turn(milestones.name_planning_round(task, number))
             case StartAttempt(task):
                 await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
             case LandTasks():
@@ -63,16 +121,10 @@ class RecordedActionOrder:
         if coming is None:
             return wanted
         self._order.record_milestone(coming.name)
-        queued = {}
-        for task in state.tasks.values():
-            if task.status == TaskStatus.QUEUED:
-                queued[task.unit] = task
-        units = []
-        for unit in coming.units:
-            if unit in queued and queued[unit].ejection is None:
-                units.append(unit)
+        queued = {task.unit: task for task in state.tasks.values() if task.status == TaskStatus.QUEUED}
+        units = [unit for unit in coming.units if unit in queued and queued[unit].ejection is None]
         if units:
-            return LandTasks(tuple(parse_unit_task(unit) for unit in units))
+            return LandTasks(tuple(map(parse_unit_task, units)))
         return wanted
 
 
@@ -103,7 +155,7 @@ class OrderedJournal(StoppingJournal):
             ReplayStopped: a landing's turn cannot come.
         """
         await self._repeat_answer()
-        names = [self._namer.find_milestone(event) for event in events]
+        names = list(map(self._namer.find_milestone, events))
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
                 await self._order.wait_for_turn(name)

@@ -68,7 +68,6 @@ def _read_outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
 
 def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
     """Yield the receipt in lines, each list and text bounded."""
-    counts = receipt.counts
     yield f"receipt {receipt.key}"
     if purpose := log.purposes.get(receipt.key):
         yield f"  for {to_one_line(purpose)}"
@@ -79,7 +78,7 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
     yield f"  environment {receipt.environment[:12]}{argv}"
     if receipt.tests is not None:
-        yield f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        yield f"  {receipt.outcome_text}"
     if receipt.problem:
         yield f"  its report: {quote_text(receipt.problem)}"
     if difference := find_difference(state, receipt, log, read_blob):

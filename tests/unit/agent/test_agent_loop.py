@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from orchestrator.agent.history import restore_session
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
-from orchestrator.agent.session_restore import restore_session
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.files import (
     build_edit_tool,
@@ -20,7 +20,7 @@ from orchestrator.agent.tools.files import (
     build_search_tool,
     build_write_tool,
 )
-from orchestrator.agent.tools.submit import build_submit_tool
+from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.budget.limits import Limit

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.edits.editor import EditedSpan, EditRefusal, EditResult, MatchLevel, apply_edit
-from orchestrator.agent.edits.refusals import LIMIT_CHARS, EditRefusalReason
+from orchestrator.agent.edits.editor import EditResult, apply_edit
+from orchestrator.agent.edits.file_text import EditedSpan
+from orchestrator.agent.edits.matching import MatchLevel
+from orchestrator.agent.edits.refusals import LIMIT_CHARS, EditRefusal, EditRefusalReason
 
 SCENARIOS = sorted(path for path in (Path(__file__).parents[2] / "scenarios" / "edits").iterdir() if path.is_dir())
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.agent.history import restore_session
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
-from orchestrator.agent.session_restore import restore_session
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.event.work import ModelFailed, TaskCreated
 from orchestrator.domain.ids import SessionId

@@ -13,7 +13,7 @@ from orchestrator.agent.tools.files import (
     build_search_tool,
     build_write_tool,
 )
-from orchestrator.agent.tools.recall import build_recall_tool
+from orchestrator.agent.tools.harness import build_recall_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import PlanRefused

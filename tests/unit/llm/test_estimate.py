@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.budget.usage import Usage
-from orchestrator.llm.cost_estimate import TYPICAL_OUTPUT_TOKENS, estimate_usage
+from orchestrator.llm.budget import TYPICAL_OUTPUT_TOKENS, estimate_usage
 from tests.loopback.builders import SHELL, request, user
 
 PRICE = Price(input_usd=Decimal(3), output_usd=Decimal(15))

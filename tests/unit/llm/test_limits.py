@@ -17,8 +17,8 @@ from orchestrator.llm.errors import (
     RateLimited,
     Unavailable,
 )
+from orchestrator.llm.throttling.provider_queue import ClockReading, read_clocks
 from orchestrator.llm.throttling.providers import ProviderRegistry, ProviderRules, RateLimitedClient, get_provider_key
-from orchestrator.llm.throttling.quota import ClockReading, read_clocks
 from tests.loopback.builders import request
 
 OTHER = "openai/other"

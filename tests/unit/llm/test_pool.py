@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.llm.throttling.quota import ClockReading, QuotaPool
+from orchestrator.llm.throttling.provider_queue import ClockReading, QuotaPool
 
 BEGIN = ClockReading(1_700_000_000.0, 50.0)
 

@@ -8,8 +8,8 @@ import pytest
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, ToolCall
 from orchestrator.llm.errors import Unavailable
+from orchestrator.llm.litellm_adapter.message_conversion import build_reply
 from orchestrator.llm.litellm_adapter.pricing import Price, find_stated_cost
-from orchestrator.llm.litellm_adapter.reply_conversion import build_reply
 from tests.loopback.builders import called, request, returned
 
 

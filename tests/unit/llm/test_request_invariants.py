@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.domain.chat import Message, ToolCall
-from orchestrator.llm.scripted_model.request_invariants import (
+from orchestrator.llm.scripted_model.model import (
     InvariantBroken,
     check_request,
     is_continuation,

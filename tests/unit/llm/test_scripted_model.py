@@ -10,8 +10,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Reply, ToolCall
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.llm.errors import CallTimedOut, RateLimited, ScriptExhausted
-from orchestrator.llm.scripted_model.model import ScriptedModel
-from orchestrator.llm.scripted_model.request_invariants import InvariantBroken
+from orchestrator.llm.scripted_model.model import InvariantBroken, ScriptedModel
 from orchestrator.llm.scripted_model.script import ScriptedUsage
 from tests.loopback.builders import call, called, reply, request, returned, user
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, ToolCall
-from orchestrator.llm.litellm_adapter.openai_messages import render_arguments, render_messages, render_tools
+from orchestrator.llm.litellm_adapter.message_conversion import render_arguments, render_messages, render_tools
 from tests.loopback.builders import SHELL, SYSTEM, called, returned, user
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.recipe.step import ModelStep
-from orchestrator.llm.cost_estimate import CHARS_PER_TOKEN
+from orchestrator.llm.budget import CHARS_PER_TOKEN
 from orchestrator.migrate.models.context_budget import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
 from orchestrator.ports.roles import ContextPiece
 

@@ -2,7 +2,7 @@
 
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.notice_codes import NoticeCode
-from orchestrator.ports.notices import is_same_notice
+from orchestrator.ports.ledger import is_same_notice
 
 
 def test_a_notice_is_the_same_by_its_code_and_subject_and_in_old_journals_by_its_text() -> None:

@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, Reply, ToolCall
-from orchestrator.replay.comparison.decisions import describe_decision, find_decision_difference
-from orchestrator.replay.comparison.diffs import build_short_diff, find_changed_message, find_value_difference
+from orchestrator.replay.comparison.diffs import (
+    build_short_diff,
+    describe_decision,
+    find_changed_message,
+    find_decision_difference,
+    find_value_difference,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

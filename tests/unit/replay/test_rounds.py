@@ -8,7 +8,7 @@ from orchestrator.domain.event.landing import LandingFinished, TrialJudged, Unit
 from orchestrator.domain.event.run import CheckStarted, Noticed
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference
-from orchestrator.replay.sequence.queue_rounds import list_rounds
+from orchestrator.replay.sequence.schedule import list_rounds
 
 TREE, COMMIT = TreeId("t" * 40), CommitId("c" * 40)
 
