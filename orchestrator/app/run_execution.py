@@ -9,6 +9,7 @@ from orchestrator.app.contract_notice import record_contract_change
 from orchestrator.app.run_creation import create_goal_run, create_migration_run
 from orchestrator.app.wiring import RunWatcher, open_run
 from orchestrator.domain.event.run import RepositoryMoved, RunPaused
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
@@ -18,7 +19,6 @@ from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.engine.run_end import end_run
 from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.run.runner import MigrationRunner
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
 from orchestrator.project.options import Options

@@ -6,7 +6,7 @@ from orchestrator.discovery.migration_events import discover_migration
 from orchestrator.domain.event.migration import FilesFound, FoundFile, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration.files import Shard
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.migrate.scope.plan_report import PlanReport
 from orchestrator.project.options import Options, load_project_context
 

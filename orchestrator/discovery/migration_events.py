@@ -11,10 +11,10 @@ from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPla
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import resolve_base
 from orchestrator.migrate.scope.planning import needs_hands, plan_migration
 from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter

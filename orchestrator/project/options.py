@@ -9,6 +9,7 @@ from typing import Any
 from orchestrator.config.layers import LoadedConfig, load_config
 from orchestrator.config.model import Config
 from orchestrator.domain.budget.price import Price
+from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import BackendChoice, CommandLimits, GrantedFolder, RegistryGrant, SandboxGrant
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
@@ -16,7 +17,6 @@ from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.throttling.providers import ProviderRules
-from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
 from worktrees.safety.path_rules import escape_path

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
-from orchestrator.migrate.recipe import StopRules
+from orchestrator.domain.recipe.merge import StopRules
 from orchestrator.project.options import ProjectContext
 
 

@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps.setup_commands import ProjectSetup
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import SandboxGrant
-from orchestrator.migrate.recipe import RecipeEnv
 from orchestrator.provisioning.dependencies import iterate_outside_directories
 from worktrees.object_store.trees import list_tree
 from worktrees.repositories.repository import GitRepository

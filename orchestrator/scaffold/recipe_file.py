@@ -9,9 +9,10 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.discovery.inventory import build_inventory
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMPLATE, RecipeTemplate, load_template
-from orchestrator.migrate.recipe import Recipe, load_recipe
+from orchestrator.migrate.recipe import load_recipe
 from orchestrator.migrate.survey.findings import Findings
 from orchestrator.migrate.survey.layout import LANGUAGES
 from orchestrator.migrate.survey.recipe_draft import fill_template

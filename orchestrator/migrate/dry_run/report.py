@@ -38,7 +38,7 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     Raises:
         GitError: the union cannot be read.
     """
-    recipe, base = Recipe.model_validate(state.migration.recipe), state.run.base
+    recipe, base = state.migration.require_recipe(), state.run.base
     changed = await diff_trees(git, base, tried.union)
     lines = {}
     for file in changed.files:

@@ -8,7 +8,6 @@ from itertools import takewhile
 from orchestrator.domain.event.migration import WaveStarted
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, SitePlace, Wave
-from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
@@ -57,7 +56,7 @@ class DryRunner:
         self._slots = slots
         self._only_sample = only_sample
         self._verify = verify
-        self._recipe = Recipe.model_validate(context.state.migration.recipe)
+        self._recipe = context.state.migration.require_recipe()
 
     async def run_to_queue(self) -> DryRunResult:
         """Run the steps and return what came of it.

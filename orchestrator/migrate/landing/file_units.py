@@ -24,7 +24,7 @@ class FileUnits:
 
     @property
     def _recipe(self) -> Recipe:
-        return Recipe.model_validate(self._context.state.migration.recipe)
+        return self._context.state.migration.require_recipe()
 
     def build_composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
         """Return a composer that puts files on the branch as the ladder has left them: one commit a shard."""

@@ -36,7 +36,7 @@ class WaveLander:
 
     @property
     def _recipe(self) -> Recipe:
-        return Recipe.model_validate(self._context.state.migration.recipe)
+        return self._context.state.migration.require_recipe()
 
     async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.

@@ -11,10 +11,10 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import TaskCreated, TaskEnded
 from orchestrator.domain.ids import TaskId, make_slug
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.domain.recipe.step import ModelStep
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import ModelStep, Step
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
-from orchestrator.migrate.recipe import Recipe, Step
 from worktrees.safety.path_rules import escape_path
 
 _NAME_CHARS = 48

@@ -7,10 +7,10 @@ from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.effect import record_effect
 from worktrees.object_store.merge import commit_tree

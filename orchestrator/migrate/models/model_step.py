@@ -11,6 +11,7 @@ import anyio
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
@@ -22,7 +23,6 @@ from orchestrator.migrate.models.attempt import FileAttempt
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import build_step_task, build_step_task_id
 from orchestrator.migrate.models.review import ExtraCheck, skip_extra_check
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.roles import Roles
 
 

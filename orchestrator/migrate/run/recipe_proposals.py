@@ -3,10 +3,10 @@
 import hashlib
 
 from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.migrate.ladder.stop_rules import FailureGroup
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.toml_writer import diff_recipes
 from orchestrator.migrate.run.known_signatures import load_known_failures
 from orchestrator.migrate.run.recipe_revisions import RecipeProposal, build_proposal, find_wished_revision

@@ -12,6 +12,7 @@ from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.recorded import require_valid_recipe
 from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
@@ -47,7 +48,7 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if changed := find_changed_fixed_parts(old.dump_values(), new.dump_values()):
+    if changed := find_changed_fixed_parts(old, new):
         parts = ", ".join(changed)
         raise UsageProblem(
             f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
@@ -162,6 +163,5 @@ def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> Recip
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if state.migration.requested_recipe is None:
-        return None
-    return build_revision(state, recipe, Recipe.model_validate(state.migration.requested_recipe), by)
+    wished = state.migration.requested_recipe
+    return build_revision(state, recipe, require_valid_recipe(wished), by) if wished else None

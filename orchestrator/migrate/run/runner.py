@@ -58,7 +58,7 @@ class MigrationRunner:
     @property
     def _recipe(self) -> Recipe:
         """The recipe as it stands; people may revise it."""
-        return Recipe.model_validate(self._context.state.migration.recipe)
+        return self._context.state.migration.require_recipe()
 
     @property
     def _gate(self) -> MigrationGate:

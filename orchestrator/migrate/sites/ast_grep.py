@@ -6,9 +6,10 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import Scope, Site
 from orchestrator.domain.recipe.step import RewriteStep
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.migrate.recipe import Recipe, Scope, Site
 
 PROGRAM = "ast-grep"
 NO_MATCH_EXIT = 1

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.migration.burndown_model import NO_GROUP, GroupSummary
 
@@ -120,7 +121,8 @@ def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], 
     if by == "owner":
         return lambda file: file.owner or NO_GROUP
     if by == "dir":
-        depth = int((state.migration.recipe or {}).get("shard", {}).get("depth", _DEPTH))
+        recipe = state.migration.recipe
+        depth = recipe.shard.depth if recipe else _DEPTH
         return lambda file: get_directory_prefix(file.path, depth)
     if by == "rung":
         steps = list_step_names(state.migration.recipe)
@@ -150,9 +152,9 @@ def map_files_to_shards(state: RunState) -> dict[str, str]:
     return names
 
 
-def list_step_names(recipe: Mapping[str, Any] | None) -> list[str]:
+def list_step_names(recipe: Recipe | None) -> list[str]:
     """Return the ids of the ladder's steps."""
-    return [str(step.get("id", "")) for step in (recipe or {}).get("step", ())]
+    return [step.id for step in recipe.step] if recipe else []
 
 
 def get_step_name(names: Sequence[str], rung: int) -> str | None:
