@@ -184,10 +184,7 @@ def _iterate_limits(recipe: Recipe, verdict: SiteCheckResult) -> Iterator[SiteLi
     counts = verdict.tally.counts_by_site
     for site in recipe.work_scope.site:
         yield SiteLimit(
-            site=site.id,
-            pattern=site.pattern or site.run,
-            found=counts[site.id],
-            allowed=verdict.limits.get(site.id),
+            site=site.id, pattern=site.pattern or site.run, found=counts[site.id], allowed=verdict.limits.get(site.id)
         )
 
 

@@ -129,12 +129,7 @@ class FileRules:
         changes = []
         for path, (base, blob) in pairs.items():
             change = FileChange(
-                path,
-                contents[base],
-                contents[blob],
-                records[path].places,
-                sites.get(path, ()),
-                regions.get(path, ()),
+                path, contents[base], contents[blob], records[path].places, sites.get(path, ()), regions.get(path, ())
             )
             changes.append(change)
         return changes

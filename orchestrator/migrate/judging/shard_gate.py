@@ -15,12 +15,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.migrate.judging.gate import MigrationGate
-from orchestrator.migrate.judging.selected_tests import (
-    FindImporters,
-    SelectedTests,
-    parse_selected_tests,
-    select_tests,
-)
+from orchestrator.migrate.judging.selected_tests import FindImporters, SelectedTests, parse_selected_tests, select_tests
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.notices import record_notice_once

@@ -11,13 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.config.toml_source import (
-    TomlKey,
-    describe_toml_errors,
-    find_key_line,
-    format_dotted_key,
-    read_toml,
-)
+from orchestrator.config.toml_source import TomlKey, describe_toml_errors, find_key_line, format_dotted_key, read_toml
 from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Site

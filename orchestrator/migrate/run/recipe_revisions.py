@@ -20,10 +20,7 @@ from orchestrator.migrate.ladder.passes import is_remedy_for, is_wanted_by_sites
 from orchestrator.migrate.run.known_signatures import KnownFailure, choose_free_id
 
 _FAILED = frozenset(
-    {
-        *(FileStatus.RESTORED, FileStatus.EJECTED),
-        *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
-    }
+    {*(FileStatus.RESTORED, FileStatus.EJECTED), *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN)}
 )
 _LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
 """Files on which a person has had the last word; `retry` brings them back."""
