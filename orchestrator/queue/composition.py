@@ -55,15 +55,25 @@ class Composer(Protocol):
 
 
 class MergeComposer:
-    """Units are commits; each is merged in turn, with a merge commit of its own."""
+    """Units are commits; each is merged in turn, with a commit of its own.
+
+    With `names_candidates` that is a merge commit, else it has the one before it as its only parent.
+    """
 
     def __init__(
-        self, git: Git, candidates: Mapping[UnitId, CommitId], message: Callable[[UnitId], str], when: str
+        self,
+        git: Git,
+        candidates: Mapping[UnitId, CommitId],
+        message: Callable[[UnitId], str],
+        when: str,
+        *,
+        names_candidates: bool = True,
     ) -> None:
         self._git = git
         self._candidates = candidates
         self._message = message
         self._when = when
+        self._names_candidates = names_candidates
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
@@ -71,11 +81,10 @@ class MergeComposer:
         for unit in units:
             merged = await merge_commits(self._git, tip, self._candidates[unit])
             if isinstance(merged, MergeConflict):
-                return UnitConflict(
-                    unit=unit, paths=merged.paths, with_head=await self._conflicts_with_head(head, unit)
-                )
+                with_head = tip == head or await self._conflicts_with_head(head, unit)
+                return UnitConflict(unit=unit, paths=merged.paths, with_head=with_head)
             tree = TreeId(merged.tree)
-            parents = [tip, self._candidates[unit]]
+            parents = [tip, self._candidates[unit]] if self._names_candidates else [tip]
             tip = CommitId(await commit_tree(self._git, tree, parents, self._message(unit), self._when))
         return ComposedUnion(commit=tip, tree=tree)
 

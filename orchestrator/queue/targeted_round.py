@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms, select_symptoms
 from orchestrator.ports.gate import GateResult
-from orchestrator.queue.bisection import Units
+from orchestrator.queue.bisection import Units, merge_groups
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
 from orchestrator.queue.culprit_search import NoSuspectEvidence, SuspectEvidence, SymptomCause
 from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch
@@ -144,22 +144,3 @@ class TargetedRound(LandingRound):
         ):  # else it hides others, or tells nothing
             self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
         return tester.build_union([unit for group in blamed for unit in group])
-
-
-def merge_groups(units: Sequence[UnitId], groups: Sequence[Sequence[UnitId]]) -> list[Units]:
-    """Return the units as groups that stay together, each at its first unit's place; overlapping groups become one."""
-    leader = {unit: unit for unit in units}
-
-    def find_leader(unit: UnitId) -> UnitId:
-        while leader[unit] != unit:
-            unit = leader[unit]
-        return unit
-
-    for group in groups:
-        known = [unit for unit in group if unit in leader]
-        for unit in known[1:]:
-            leader[find_leader(unit)] = find_leader(known[0])
-    members: dict[UnitId, list[UnitId]] = {}
-    for unit in units:
-        members.setdefault(find_leader(unit), []).append(unit)
-    return [tuple(group) for group in members.values()]

@@ -130,11 +130,8 @@ class DryRunner:
         contents = {path: blobs[oid] for path, oid in oids.items()}
         if not needs_workspace(scope):
             return (await find_sites(scope, contents)).places
-        workspace = await self._context.hands.open_workspace(commit, Purpose("sites that would remain"))
-        try:
+        async with self._context.lend_workspace(commit, Purpose("sites that would remain")) as workspace:
             return (await find_sites(scope, contents, workspace)).places
-        finally:
-            await workspace.close()
 
 
 def count_failure_signatures(files: Iterable[FileRecord]) -> list[tuple[str, int]]:

@@ -1,10 +1,12 @@
 """A file as it was and as it is to be, with what rules ask of it: sites on both sides, and the lines that differ."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator.domain.migration.files import SitePlace
+from orchestrator.engine.context import RunContext
+from worktrees.object_store.trees import list_tree
 
 
 class ChangedRegion(NamedTuple):
@@ -25,6 +27,15 @@ class RuleViolation(NamedTuple):
 
     reason: str
     signature: str
+
+
+async def list_changed_files(context: RunContext, tree: str) -> Mapping[str, tuple[str, str]]:
+    """Return mode and blob of the run's files that differ from the base in a tree or commit, by path."""
+    files, changes = context.state.migration.files, {}
+    for entry in await list_tree(context.repository.git, tree):
+        if entry.path in files and entry.oid != files[entry.path].base:
+            changes[entry.path] = (entry.mode, entry.oid)
+    return changes
 
 
 @dataclass(frozen=True)

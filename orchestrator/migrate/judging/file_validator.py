@@ -3,8 +3,7 @@
 It is asked apart from the steps, so that a step's result may come from the cache whatever the rules are by now.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anyio import to_thread
@@ -88,7 +87,7 @@ class FileValidator:
         records = self._context.state.migration.files
         if not self._rules.needs_workspace(level):
             return await self._rules.find_violations(blobs, records, level)
-        async with self._open_workspace(start, Purpose("rules for files")) as workspace:
+        async with self._context.lend_workspace(start, Purpose("rules for files")) as workspace:
             for path, content in (await self._read_contents(files)).items():
                 await workspace.write_file(path, content)
             return await self._rules.find_violations(blobs, records, level, workspace)
@@ -98,7 +97,7 @@ class FileValidator:
         if not self._checks or not files:
             return found
         contents = await self._read_contents(files)
-        async with self._open_workspace(start, Purpose("checks of single files")) as workspace:
+        async with self._context.lend_workspace(start, Purpose("checks of single files")) as workspace:
             for file in files:
                 violation = await self._check_file(workspace, file, contents[file.path])
                 if violation is not None:
@@ -119,14 +118,6 @@ class FileValidator:
         blobs = {file.path: file.blob for file in files if file.blob}
         contents = await read_blobs(self._context.repository.git, list(blobs.values()))
         return {path: contents[blob] for path, blob in blobs.items()}
-
-    @asynccontextmanager
-    async def _open_workspace(self, start: CommitId, purpose: Purpose) -> AsyncIterator[Workspace]:
-        workspace = await self._context.hands.open_workspace(start, purpose)
-        try:
-            yield workspace
-        finally:
-            await workspace.close()
 
 
 class StepChecks:
@@ -203,7 +194,7 @@ def _compare_runs(spec: CheckSpec, then: _CheckRun, now: _CheckRun) -> RuleViola
     difference = compare_outcomes(then.outcomes, then.result.exit_code, now.outcomes, now.result.exit_code)
     if difference.is_green:
         return None
-    lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
+    lost = difference.lost_tests
     excerpt = extract_failure_excerpt(now.output, lost)
     signature = build_failure_signature(excerpt) or f"check {spec.id} {now.ending}"
     if lost:

@@ -1,13 +1,16 @@
 """Prime suspects of a red test: by what its failure names, by the test's name, by what it imports."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, get_symptom_test
 from orchestrator.judge.reports.failure_signature import extract_failure_passage
 from orchestrator.migrate.judging.narrow_checks import find_test_file
+from orchestrator.migrate.sharding.import_graph import PYTHON_SUFFIXES
+from orchestrator.migrate.sharding.javascript_imports import parse_script_imports
+from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 from worktrees.git import Git
@@ -17,11 +20,6 @@ _MOST_PRIMES = 12
 """More units than this are no hint: a file that everything imports points at everything."""
 _MOST_READ = 40
 _LAST_LINES = 3
-_IMPORT = re.compile(
-    r"^\s*(?:from\s+(?P<module>[\w.]+)\s+import\s+(?P<names>[\w, \t*()]+)|import\s+(?P<modules>[\w., \t]+))"
-    r"|(?:require\(\s*|from\s+|import\s+)['\"](?P<path>[^'\"]+)['\"]",
-    re.MULTILINE,
-)
 _WORD = re.compile(r"[\w-]+")
 _TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNORECASE)
 
@@ -51,7 +49,7 @@ class SourceEvidence:
                 found[symptom] = _find_gate_suspects(output, units)
             else:
                 file = files[symptom] or ""
-                source = blobs[oids[file]].decode("utf-8", "replace") if file in paths else ""
+                source = blobs[oids[file]] if file in paths else b""
                 found[symptom] = _find_test_suspects(get_symptom_test(symptom), file, source, output, units)
         return found
 
@@ -67,12 +65,12 @@ def _find_gate_suspects(output: str, units: Sequence[UnitId]) -> list[UnitId]:
     return _limit_suspects([*_find_named_units(last, units), *_find_namesakes(_WORD.findall(last), units)])
 
 
-def _find_test_suspects(test: str, file: str, source: str, output: str, units: Sequence[UnitId]) -> list[UnitId]:
+def _find_test_suspects(test: str, file: str, source: bytes, output: str, units: Sequence[UnitId]) -> list[UnitId]:
     """Return the suspects of one test; `file` is where it stands, `source` its content, both empty if not known."""
     named = _find_named_units(extract_failure_passage(output, test), units)
     words = [*_WORD.findall(test), PurePosixPath(file).stem]
     near = [*(unit for unit in units if unit == file), *named, *_find_namesakes(words, units)]
-    return _limit_suspects([*near, *find_imported_units(source, file, units)]) or _limit_suspects(near)
+    return _limit_suspects([*near, *_find_imported_units(source, file, units)]) or _limit_suspects(near)
 
 
 def _limit_suspects(units: Sequence[UnitId]) -> list[UnitId]:
@@ -94,45 +92,11 @@ def _find_namesakes(words: Sequence[str], units: Sequence[UnitId]) -> Sequence[U
     return [unit for unit in units if PurePosixPath(unit).name.partition(".")[0] in wanted]
 
 
-def find_imported_units(source: str, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
-    """Return the units among what a source file imports.
-
-    Python modules by their dotted names, others by relative path.
-    """
-    names = set(_list_imports(source, path))
-    return [unit for unit in units if not names.isdisjoint(_list_module_names(unit))]
-
-
-def _list_imports(source: str, path: str) -> Iterator[str]:
-    folder = path.split("/")[:-1]
-    for match in _IMPORT.finditer(source):
-        if match["path"]:
-            parts = list(folder)
-            for part in match["path"].split("/"):
-                if part == "..":
-                    parts = parts[:-1]
-                elif part != ".":
-                    parts.append(part)
-            yield "/".join(parts)
-        elif match["modules"]:
-            for word in match["modules"].split(","):
-                if word.split():
-                    yield word.split()[0].replace(".", "/")
-        else:
-            yield from _list_from_import(match["module"], match["names"], folder)
-
-
-def _list_from_import(module: str, names: str, folder: Sequence[str]) -> Iterator[str]:
-    dots = len(module) - len(module.lstrip("."))
-    above = folder[: len(folder) - dots + 1] if dots else ()
-    place = "/".join([*above, *filter(None, module.lstrip(".").split("."))])
-    yield place
-    for word in _WORD.findall(names):
-        yield f"{place}/{word}".lstrip("/")
-
-
-def _list_module_names(unit: UnitId) -> Iterator[str]:
-    """Yield the names by which a file may be imported: without the ending, without a source root, as its package."""
-    bare = str(PurePosixPath(unit).with_suffix(""))
-    for name in (str(unit), bare, bare.removesuffix("/__init__"), bare.removesuffix("/index")):
-        yield from (name, name.removeprefix("src/"), name.removeprefix("lib/"))
+def _find_imported_units(source: bytes, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
+    """Return the units among what a source file imports."""
+    if path.endswith(PYTHON_SUFFIXES):
+        modules = ModuleIndex([unit for unit in units if unit.endswith(PYTHON_SUFFIXES)])
+        imported, _ = parse_python_imports(path, source, modules)
+    else:
+        imported = parse_script_imports(path, source, frozenset(units))
+    return [unit for unit in units if unit in imported]

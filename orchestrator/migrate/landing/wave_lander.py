@@ -200,19 +200,14 @@ def build_ejection_signature(ejected: UnitEjected, output: str) -> str:
         ejected: of the file.
         output: what the last run printed in which it was red.
     """
-    lost, difference = _list_lost_tests(ejected), ejected.difference
+    difference, lost = ejected.difference, ejected.difference.lost_tests
     if not lost and not difference.unsettled and difference.problems:
         return build_failure_signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
     return build_failure_signature(extract_failure_excerpt(output, lost or difference.unsettled))
 
 
-def _list_lost_tests(ejected: UnitEjected) -> Sequence[str]:
-    difference = ejected.difference
-    return (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
-
-
 def _describe_damage(ejected: UnitEjected) -> str:
-    difference, lost = ejected.difference, _list_lost_tests(ejected)
+    difference, lost = ejected.difference, ejected.difference.lost_tests
     if ejected.conflict:
         return "somebody changed it on the PR branch meanwhile"
     if difference.is_unsettled:

@@ -27,7 +27,7 @@ from orchestrator.migrate.models.file_tasks import (
     find_open_file_task,
     list_file_tasks,
 )
-from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer, ExtraCheck
+from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer
 from orchestrator.migrate.sites.finder import count_remaining_sites
 from orchestrator.ports.roles import Roles
 from worktrees.object_store.merge import commit_tree
@@ -41,14 +41,11 @@ _STRAYS = 8
 class FileAttempt:
     """Takes one file through one attempt, from wherever an earlier process left it."""
 
-    def __init__(
-        self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, extra_check: ExtraCheck
-    ) -> None:
+    def __init__(self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord) -> None:
         self._context = context
         self._roles = roles
         self._at = at
         self._file = file
-        self._extra_check = extra_check
         self._begun_s = anyio.current_time()
 
     async def run_attempt(self) -> None:
@@ -131,8 +128,8 @@ class FileAttempt:
     async def _judge(self, task: TaskId) -> None:
         """Weigh the result; verdict and the file's new status are recorded together."""
         state = self._context.state.tasks[task]
-        weighing = AttemptReviewer(self._context, self._roles, self._at, self._file, self._extra_check)
-        review = await weighing.review_attempt(state)
+        reviewer = AttemptReviewer(self._context, self._roles, self._at, self._file)
+        review = await reviewer.review_attempt(state)
         verdict = await apply_verdict_veto(self._context, task, _build_verdict(review, state))
         number = len(state.attempts)
         await self._context.journal.append(

@@ -64,10 +64,9 @@ async def _read_excerpt(context: RunContext, ejection: UnitEjected) -> str:
     difference = ejection.difference
     if not ejection.receipts or ejection.receipts[-1] not in context.state.receipts:
         return ""
-    named = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
     with suppress(BlobLost):
         output = await context.journal.read_text(context.state.receipts[ejection.receipts[-1]].output)
-        return extract_failure_excerpt(output, named)
+        return extract_failure_excerpt(output, (*difference.lost_tests, *difference.unsettled))
     return ""
 
 

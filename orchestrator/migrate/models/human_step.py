@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
@@ -11,12 +10,11 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED
+from orchestrator.migrate.run.kept_contents import point_ref
 from orchestrator.migrate.steps.parse_check import find_parse_error
-from orchestrator.ports.effect import record_effect
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_blobs, write_blob
-from worktrees.ref_store.refs import set_ref
 
 _REASON_CHARS = 300
 _MARKS: dict[str, str] = {
@@ -58,13 +56,13 @@ async def hand_over_files(
 
 
 async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileRecord], start: CommitId) -> None:
-    git, journal = context.repository.git, context.journal
+    git = context.repository.git
     waiting = [file for file in context.state.migration.files.values() if file.status == FileStatus.NEEDS_HUMAN]
     waiting += files
     contents = await read_blobs(git, [file.branch_blob for file in waiting])
     noted: dict[str, tuple[str, str] | None] = {}
     for file in waiting:
-        text = journal.redact_text(file.reason or NOTHING_CHANGED)
+        text = context.journal.redact_text(file.reason or NOTHING_CHANGED)
         content = insert_note(file.path, contents[file.branch_blob], f"{recipe.migration.id}: {text}")
         if content is not None:
             noted[file.path] = (file.mode, await write_blob(git, content))
@@ -72,11 +70,7 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
     commit = await commit_tree(
         git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
     )
-    ref = context.refs.human
-    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
-    async with record_effect(journal, setting) as happening:
-        await set_ref(git, ref, commit)
-        happening.done = RefSet(key=setting.key)
+    await point_ref(context, context.refs.human, commit)
 
 
 def insert_note(path: str, content: bytes, note: str) -> bytes | None:

@@ -24,10 +24,14 @@ async def protect_contents(context: RunContext, wave: Wave, start: CommitId) -> 
     composer = OverlayComposer(context.repository.git, contents, _write_message, context.commit_date)
     composed = await composer.compose_union(start, sorted(contents))
     assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
-    ref, journal = context.refs.build_wave_ref(wave.number), context.journal
-    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
-    async with record_effect(journal, setting) as effect:
-        await set_ref(context.repository.git, ref, composed.commit)
+    await point_ref(context, context.refs.build_wave_ref(wave.number), composed.commit)
+
+
+async def point_ref(context: RunContext, ref: str, commit: str) -> None:
+    """Point a ref of the run's own at a commit, as a recorded effect."""
+    setting = RefSetting(key=context.journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
+    async with record_effect(context.journal, setting) as effect:
+        await set_ref(context.repository.git, ref, commit)
         effect.done = RefSet(key=setting.key)
 
 

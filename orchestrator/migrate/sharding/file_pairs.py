@@ -1,10 +1,10 @@
 """Files that change together, by the pairs of a recipe: `src/x.py` with `tests/test_x.py`."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.recipe.shard import PAIR_SEPARATOR
+from orchestrator.queue.bisection import merge_groups
 
 
 def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -13,24 +13,11 @@ def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str,
     What is paired with one and the same file is in one block. The first member of a block is one that a pattern
     fits, if there is such a one: it stands for the block where blocks are divided by their paths.
     """
-    known, lead = set(paths), {path: path for path in paths}
-
-    def find_leader(path: str) -> str:
-        while lead[path] != path:
-            lead[path] = lead[lead[path]]
-            path = lead[path]
-        return path
-
-    named = set()
-    for one, other in find_pairs(sorted(known), pairs):
-        if other in known and one != other:
-            named.add(one)
-            first, second = sorted((find_leader(one), find_leader(other)))
-            lead[second] = first
-    members = defaultdict(list)
-    for path in sorted(known):
-        members[find_leader(path)].append(path)
-    blocks = [sorted(block, key=lambda path: (path not in named, path)) for block in members.values()]
+    known = set(paths)
+    couples = [pair for pair in find_pairs(sorted(known), pairs) if pair[1] in known and pair[0] != pair[1]]
+    named = {one for one, _ in couples}
+    merged = merge_groups(sorted(known), couples)
+    blocks = [sorted(block, key=lambda path: (path not in named, path)) for block in merged]
     return tuple(map(tuple, sorted(blocks)))
 
 

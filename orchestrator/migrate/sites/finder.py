@@ -107,11 +107,8 @@ async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequen
     contents = {path: blobs[blob] for path, blob in current.items()}
     if not needs_workspace(recipe.work_scope) or not files:
         return await count_remaining_sites(recipe.work_scope, contents)
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose("count sites"))
-    try:
+    async with context.lend_workspace(await context.read_start_commit(), Purpose("count sites")) as workspace:
         return await count_remaining_sites(recipe.work_scope, contents, workspace)
-    finally:
-        await workspace.close()
 
 
 async def _search(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> EngineMatches:

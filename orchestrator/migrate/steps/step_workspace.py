@@ -62,11 +62,8 @@ class StepWorkspace:
         cls, context: RunContext, run: StepRun, batches: BatchSizer, tracked: frozenset[str]
     ) -> "AsyncIterator[StepWorkspace]":
         """Open a workspace for the step."""
-        workspace = await context.hands.open_workspace(run.start, Purpose(f"step {run.step.id}"))
-        try:
+        async with context.lend_workspace(run.start, Purpose(f"step {run.step.id}")) as workspace:
             yield cls(context, run, workspace, batches, tracked, await context.read_tree_id(run.start))
-        finally:
-            await workspace.close()
 
     async def read_original(self, path: str) -> bytes:
         """Return what a file holds at the step's start."""
