@@ -92,9 +92,7 @@ class HalvingSearch(FrozenModel):
 
     def _apply_changes(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)
-        if search.pending:
-            return search
-        return search._retry_guilty()
+        return search if search.pending else search._retry_guilty()
 
     def _retry_guilty(self) -> "HalvingSearch":
         """Try the guilty again that have not been tried on top of all that is accepted."""

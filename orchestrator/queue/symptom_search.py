@@ -135,10 +135,7 @@ class SymptomSearch:
             return found
         if sum(self._shows_members(looked, members) for looked in self.red_unions) < RUNS_FOR_PAIR:
             return RunUnion(members, within)
-        if self.is_flaky:
-            needed = RUNS_FOR_FLAKY_PAIR_PART
-        else:
-            needed = RUNS_FOR_PAIR_PART
+        needed = RUNS_FOR_FLAKY_PAIR_PART if self.is_flaky else RUNS_FOR_PAIR_PART
         for rest in (members & ~one for one in split_members(members)):
             if sum(times for looked, times in self._looks.items() if self._shows_members(looked, rest)) < needed:
                 return RunUnion(rest, within)
@@ -147,9 +144,7 @@ class SymptomSearch:
         return found
 
     def _shows_members(self, looked: int, members: int) -> bool:
-        if self.is_flaky:
-            return looked == members
-        return is_subset(members, looked)
+        return looked == members if self.is_flaky else is_subset(members, looked)
 
     def _search_exactly(self) -> SearchStep:
         union = min(self.red_unions, key=lambda members: (members.bit_count(), members))
@@ -167,6 +162,4 @@ class SymptomSearch:
 
     def _choose_likeliest(self, suspects: int) -> int:
         part = suspects & self._primes
-        if part and part != suspects:
-            return part
-        return select_lower_half(suspects)
+        return part if part and part != suspects else select_lower_half(suspects)

@@ -166,9 +166,7 @@ class _ReportBuilder:
         if file.status == FileStatus.SKIPPED:
             return "skipped"
         if file.path not in self._paths:
-            if file.path in self._shards:
-                return "not-tried"
-            return "nothing-to-do"
+            return "not-tried" if file.path in self._shards else "nothing-to-do"
         if file.rung < 0:
             return "not-tried"
         if is_changed(file):

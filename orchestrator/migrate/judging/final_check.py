@@ -82,6 +82,4 @@ async def find_first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[boo
             high = middle
         else:
             low = middle + 1
-    if items:
-        return items[low]
-    return None
+    return items[low] if items else None

@@ -91,9 +91,7 @@ async def _measure_lines(
         else:
             for path, lines in ran.items():
                 total[path] = total.get(path, frozenset()) | lines
-    if len(reasons) == len(checks):
-        return reasons[0]
-    return total
+    return reasons[0] if len(reasons) == len(checks) else total
 
 
 def is_reached(content: bytes, regions: Sequence[ChangedRegion], ran: Collection[int]) -> bool:

@@ -80,9 +80,7 @@ def parse_selected_tests(output: str, files: Iterable[str]) -> SelectedTests:
     for line in output.splitlines():
         if line.strip():
             named.add(str(PurePosixPath(line.strip())))
-    if named & known:
-        return limit_to_command_line(sorted(named & known))
-    return ALL_TESTS
+    return limit_to_command_line(sorted(named & known)) if named & known else ALL_TESTS
 
 
 def _find_own_tests(path: str, tests: Iterable[str]) -> set[str]:
@@ -105,6 +103,4 @@ def _is_runnable(path: str) -> bool:
 def _strip_test_affixes(path: str) -> str:
     """Return `core` for `tests/test_core.py`, `core_test.go` and `core.spec.ts`."""
     found = _AFFIXES.match(PurePosixPath(path).stem)
-    if found:
-        return found[1]
-    return path
+    return found[1] if found else path

@@ -117,11 +117,7 @@ def find_final_status(file: FileRecord) -> FileStatus | None:
         case FileStatus.EJECTED:
             return FileStatus.REJECTED
         case FileStatus.RESTORED:
-            if file.tried:
-                return FileStatus.REJECTED
-            return FileStatus.UNCHANGED
+            return FileStatus.REJECTED if file.tried else FileStatus.UNCHANGED
         case FileStatus.DISCOVERED | FileStatus.TRANSFORMED:
-            if file.sites:
-                return FileStatus.UNCHANGED
-            return FileStatus.NOTHING_TO_DO
+            return FileStatus.UNCHANGED if file.sites else FileStatus.NOTHING_TO_DO
     return None

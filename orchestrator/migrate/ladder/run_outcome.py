@@ -51,9 +51,7 @@ def build_atomic_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
 
 
 def _build_last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    reason = ""
-    if end == FileStatus.UNCHANGED and not file.reason:
-        reason = NOTHING_CHANGED
+    reason = NOTHING_CHANGED if end == FileStatus.UNCHANGED and not file.reason else ""
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 

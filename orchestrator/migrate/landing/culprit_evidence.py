@@ -76,9 +76,7 @@ def _find_test_suspects(test: str, file: str, source: bytes, output: str, units:
 def _limit_suspects(units: Sequence[UnitId]) -> list[UnitId]:
     """Return the units, each once; none where they are too many to be a hint."""
     found = list(dict.fromkeys(units))
-    if len(found) <= _MOST_PRIMES:
-        return found
-    return []
+    return found if len(found) <= _MOST_PRIMES else []
 
 
 def _find_named_units(text: str, units: Sequence[UnitId]) -> Sequence[UnitId]:

@@ -83,9 +83,7 @@ def format_ref_part(name: str) -> str:
     Two names may become one: a name that is not kept whole gets a checksum.
     """
     plain = _FOREIGN.sub("-", name).strip("-")[:80]
-    if plain == name:
-        return plain
-    return f"{plain or 'group'}-{crc32(name.encode()):08x}"
+    return plain if plain == name else f"{plain or 'group'}-{crc32(name.encode()):08x}"
 
 
 def format_pr_title(recipe: Recipe, name: str, files: int) -> str:

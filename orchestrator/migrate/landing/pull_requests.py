@@ -110,14 +110,9 @@ async def _together(
     """Return those that are ready, and the red ones as one; none if everything has to go together."""
     together = await _commit_if_green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
     names = ", ".join(group.name for group in red)
-    if together:
-        how = "they are opened as one"
-    else:
-        how = "there is one pull request for everything"
+    how = "they are opened as one" if together else "there is one pull request for everything"
     await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
-    if together:
-        return [*ready, together]
-    return []
+    return [*ready, together] if together else []
 
 
 async def _commit_if_green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:

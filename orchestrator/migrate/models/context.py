@@ -146,6 +146,4 @@ async def _read_text(git: Git, blob: str) -> str:
     """Return a content as text; empty if it is none, or too large."""
     content = (await read_blobs(git, [blob]))[blob]
     is_text = b"\0" not in content and len(content) <= _FILE_BYTES
-    if is_text:
-        return content.decode("utf-8", "replace")
-    return ""
+    return content.decode("utf-8", "replace") if is_text else ""

@@ -46,9 +46,7 @@ def list_file_tasks(state: RunState, step: Step, path: str) -> list[TaskState]:
 def find_latest_file_task(state: RunState, step: Step, path: str) -> TaskState | None:
     """Return the leaf of the file's latest climb; None if it has not come to the step yet."""
     found = list_file_tasks(state, step, path)
-    if found:
-        return found[-1]
-    return None
+    return found[-1] if found else None
 
 
 def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) -> TaskState | None:

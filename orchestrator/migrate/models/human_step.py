@@ -90,6 +90,4 @@ def insert_note(path: str, content: bytes, note: str) -> bytes | None:
     end = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
     comment = f"{mark} {to_one_line(note, _REASON_CHARS)}".encode("utf-8", "replace") + end
     noted = b"".join((*lines[:at], comment, *lines[at:]))
-    if find_parse_error(path, content, noted):
-        return None
-    return noted
+    return None if find_parse_error(path, content, noted) else noted

@@ -106,6 +106,4 @@ async def _try_files(
     async with anyio.create_task_group() as tasks:
         for _ in range(min(context.config.run.max_workers, len(waiting))):
             tasks.start_soon(run_attempts)
-    if stops:
-        return stops[0]
-    return None
+    return stops[0] if stops else None

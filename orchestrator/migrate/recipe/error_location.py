@@ -32,9 +32,7 @@ def _find_place(path: Path, parts: TomlKey) -> str:
         key = _find_written_key(tomllib.loads(source), parts)
     except (OSError, ValueError):
         return ""
-    if key:
-        return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}"
-    return ""
+    return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}" if key else ""
 
 
 def _find_written_key(values: Any, parts: TomlKey) -> TomlKey:  # noqa: ANN401

@@ -79,9 +79,7 @@ def _render_keys(schema: Mapping[str, Any], node: Mapping[str, Any], keys: Itera
 def _drop_table_name(docstring: str) -> str:
     """Return a table's docstring without the name of the table it begins with."""
     head, colon, rest = docstring.partition("`: ")
-    if colon and head.startswith("`["):
-        return rest[:1].upper() + rest[1:]
-    return docstring
+    return rest[:1].upper() + rest[1:] if colon and head.startswith("`[") else docstring
 
 
 def _format_default(value: Mapping[str, Any]) -> str:

@@ -128,10 +128,7 @@ class MigrationRunner:
             await self._land_files(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
         files = list_wave_files(self._context.state, wave)
-        if self._recipe.migration.atomic:
-            moves = build_atomic_moves(files)
-        else:
-            moves = build_last_moves(files)
+        moves = build_atomic_moves(files) if self._recipe.migration.atomic else build_last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
     async def _land_files(self, wave: Wave, name: str, group: Pass) -> None:

@@ -62,9 +62,7 @@ class ModuleIndex:
             if level - 1 > len(folder):
                 return set()
             name = (*folder[: len(folder) - level + 1], *name)
-        if name:
-            return self._files.get(name, set())
-        return set()
+        return self._files.get(name, set()) if name else set()
 
 
 def parse_python_imports(path: str, content: bytes, modules: ModuleIndex) -> tuple[set[str], set[str]]:

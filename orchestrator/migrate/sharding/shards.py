@@ -170,9 +170,7 @@ class _Division:
         return sum(known.get(path, max(1, self._records[path].sites)) for path in unit)
 
     def _rank_block(self, unit: Sequence[str]) -> int:
-        if self._rules.order == "leaves-first":
-            return max(map(self._get_rank, unit))
-        return 0
+        return max(map(self._get_rank, unit)) if self._rules.order == "leaves-first" else 0
 
     def _get_rank(self, path: str) -> int:
         return self._ranks.get(path, len(self._ranks))

@@ -37,9 +37,7 @@ def find_ast_grep() -> Path | None:
     if beside.is_file():
         return beside
     other = shutil.which(PROGRAM)
-    if other:
-        return Path(other).absolute()
-    return None
+    return Path(other).absolute() if other else None
 
 
 def _scripts() -> Path:
@@ -67,9 +65,7 @@ def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
         EnvironmentProblem: it is needed and not installed.
     """
     program = locate_ast_grep() if uses_ast_grep(recipe) else find_ast_grep()
-    if program:
-        return (str(program),)
-    return ()
+    return (str(program),) if program else ()
 
 
 def build_search_command(site: Site, files: Sequence[str]) -> str:

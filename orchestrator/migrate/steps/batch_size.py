@@ -39,10 +39,7 @@ class BatchSizer:
         """Return how many of the waiting files the next batch takes, at least one."""
         if not self.is_allowed:
             return 1
-        if self._seconds is None:
-            wanted = _FIRST
-        else:
-            wanted = round(_AIM_S / max(self._seconds, _AIM_S / _MOST))
+        wanted = _FIRST if self._seconds is None else round(_AIM_S / max(self._seconds, _AIM_S / _MOST))
         return max(1, min(wanted, _MOST, ceil(waiting / self._slots)))
 
     def record_duration(self, seconds: float, files: int) -> None:

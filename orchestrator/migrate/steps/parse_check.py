@@ -19,9 +19,7 @@ _ONE_AT_A_TIME = threading.Lock()
 def find_parse_error(path: str, before: bytes, after: bytes) -> str:
     """Return what keeps `after` from parsing where `before` did; empty if nothing does, or nobody here can tell."""
     parser = _PARSERS.get(PurePosixPath(path).suffix)
-    if parser is None or _parse(parser, before):
-        return ""
-    return _parse(parser, after)
+    return "" if parser is None or _parse(parser, before) else _parse(parser, after)
 
 
 def _parse(parser: _Parser, content: bytes) -> str:

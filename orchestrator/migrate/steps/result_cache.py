@@ -41,9 +41,7 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
 def parse_program(run: str) -> str:
     """Return the first word of a command line that is no assignment; empty if that is no plain name."""
     word = next((word for word in _split_words(run) if not _ASSIGNED.fullmatch(word)), "")
-    if _PROGRAM.fullmatch(word):
-        return word
-    return ""
+    return word if _PROGRAM.fullmatch(word) else ""
 
 
 def _split_words(run: str) -> list[str]:

@@ -37,9 +37,7 @@ def choose_step_blob(step: TransformStep, file: FileRecord) -> str:
     if step.when != "failed" or not file.status.is_failed:
         return file.blob or file.base
     takes_tried = step.start == "tried" or (step.start == "auto" and file.status == FileStatus.EJECTED)
-    if takes_tried:
-        return file.tried or file.blob or file.base
-    return file.base
+    return file.tried or file.blob or file.base if takes_tried else file.base
 
 
 async def apply_regex_rewrite(git: Git, step: RewriteStep, files: Sequence[StepInput]) -> list[StepResult]:

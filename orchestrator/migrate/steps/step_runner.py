@@ -106,10 +106,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
 
 def _name_results(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
     starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
-    if run.step.takes_shard:
-        names = keys.build_shard_keys(starts)
-    else:
-        names = [keys.build_file_key(*starts[0])]
+    names = keys.build_shard_keys(starts) if run.step.takes_shard else [keys.build_file_key(*starts[0])]
     inputs = []
     for file, (_, blob), name in zip(group, starts, names, strict=True):
         inputs.append(StepInput(file, blob, name))

@@ -73,9 +73,7 @@ class StepWorkspace:
         """Run every line on its own file alone, in batches where that makes no difference."""
         rest, outputs = list(lines), list[StepOutput]()
         while rest:
-            count = 1
-            if self.batches.is_allowed:
-                count = count_fitting(rest)
+            count = count_fitting(rest) if self.batches.is_allowed else 1
             outputs += await self._run_some(rest[:count], timeout_s)
             rest = rest[count:]
         return outputs

@@ -32,9 +32,7 @@ def detect_language(project: RepositoryFiles) -> str:
     """Return the language that most files are written in; empty if none is known."""
     counts = Counter({name: len(project.list_with_suffix(*suffixes)) for name, suffixes in LANGUAGES.items()})
     name, most = counts.most_common(1)[0]
-    if most:
-        return name
-    return ""
+    return name if most else ""
 
 
 def is_test(path: str) -> bool:
@@ -57,9 +55,7 @@ def _build_test_glob(path: str) -> str:
     if place.name.startswith("test_"):
         return f"test_*{place.suffix}"
     ending = re.search(r"(?:_test|[.]test|[.]spec)$", place.stem)
-    if ending:
-        return f"*{ending[0]}{place.suffix}"
-    return place.name
+    return f"*{ending[0]}{place.suffix}" if ending else place.name
 
 
 def build_source_globs(files: Sequence[str]) -> tuple[str, ...]:

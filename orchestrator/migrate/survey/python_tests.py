@@ -58,9 +58,7 @@ def _read_ini(project: RepositoryFiles, name: str, section: str) -> tuple[str, s
 
 
 def _join_words(value: object) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return str(value)
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _find_in_file(project: RepositoryFiles, name: str) -> TestCommand | None:
@@ -130,6 +128,4 @@ def _list_test_directories(project: RepositoryFiles) -> list[str]:
         place = PurePosixPath(path)
         if len(place.parts) > 1 and place.name.startswith("test_"):
             tops.add(place.parts[0])
-    if tops <= {"test", "tests"}:
-        return sorted(tops)
-    return []
+    return sorted(tops) if tops <= {"test", "tests"} else []

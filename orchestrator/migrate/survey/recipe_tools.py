@@ -87,6 +87,4 @@ def _find_prefix(program: Path) -> str:
         prefix = program.resolve().parent
     if prefix.name == "bin":
         prefix = prefix.parent
-    if prefix in _OF_THE_SYSTEM:
-        return ""
-    return str(prefix)
+    return "" if prefix in _OF_THE_SYSTEM else str(prefix)
