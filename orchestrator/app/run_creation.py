@@ -23,7 +23,7 @@ from orchestrator.hands.policy_resolution import find_withheld_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context
 from orchestrator.project.recipe_limits import apply_recipe_limits

@@ -20,7 +20,7 @@ from orchestrator.engine.run_end import end_run
 from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.migrate.run.runner import MigrationRunner
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.run_control.location import RunLocation, needs_engine, prepare_resume
 from worktrees.errors import GitError

@@ -16,8 +16,7 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
 from orchestrator.migrate.scope.inventory import resolve_base
-from orchestrator.migrate.scope.planning import needs_hands, plan_migration
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter, needs_hands, plan_migration
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.hands import Workspace
 from orchestrator.project.options import ProjectContext, build_grant

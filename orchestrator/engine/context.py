@@ -22,8 +22,7 @@ from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
-from orchestrator.queue.foreign_commits import require_green_tip
-from orchestrator.queue.pr_branch import LandingFence, PrBranch
+from orchestrator.queue.pr_branch import LandingFence, PrBranch, require_green_tip
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
 

@@ -15,7 +15,6 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, SKIPPED_SUFFIX
 from orchestrator.ports.gate import GateResult
-from orchestrator.queue.bit_sets import union_sets
 from orchestrator.queue.symptom_search import (
     RUNS_FOR_PAIR,
     FoundCause,
@@ -24,6 +23,7 @@ from orchestrator.queue.symptom_search import (
     SplitSuspects,
     SymptomSearch,
     UnionResult,
+    union_sets,
 )
 
 _MOST_GROUPS = 24

@@ -14,8 +14,7 @@ from orchestrator.ports.hooks import HookOccurrence, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import HalvingSearch, Units
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
-from orchestrator.queue.foreign_commits import require_green_tip
-from orchestrator.queue.pr_branch import PrBranch
+from orchestrator.queue.pr_branch import PrBranch, require_green_tip
 
 
 @dataclass(frozen=True)

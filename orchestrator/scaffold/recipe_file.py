@@ -15,8 +15,7 @@ from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMP
 from orchestrator.migrate.recipe import load_recipe
 from orchestrator.migrate.survey.findings import Findings
 from orchestrator.migrate.survey.layout import LANGUAGES
-from orchestrator.migrate.survey.recipe_draft import fill_template
-from orchestrator.migrate.survey.recipe_tools import RecipeTools, find_tools
+from orchestrator.migrate.survey.recipe_draft import RecipeTools, fill_template, find_tools
 from orchestrator.migrate.survey.repository_files import CONFIG_FILES, RepositoryFiles
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, load_project_context

@@ -17,8 +17,8 @@ from orchestrator.engine.run_start import NewRun
 from orchestrator.migrate.dry_run.report import build_dry_run_report
 from orchestrator.migrate.dry_run.runner import DryRunner
 from orchestrator.migrate.scope.inventory import resolve_base
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
-from orchestrator.migrate.steps.process_cache import get_process_cache
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
+from orchestrator.migrate.steps.result_cache import get_process_cache
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY

@@ -12,7 +12,7 @@ from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import locate_problems
-from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.migrate.scope.planning import WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.report.migration.dry_run_model import DryRunReport

@@ -6,7 +6,8 @@ from orchestrator.domain.ids import CommitId, TaskId, UnitId, parse_unit_task
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.queue.composition import MergeComposer
-from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
+from orchestrator.queue.lander import Lander, TargetedSearchOptions
+from orchestrator.queue.landing_round import LandingResult
 
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:

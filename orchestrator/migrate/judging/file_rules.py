@@ -13,10 +13,12 @@ from orchestrator.domain.recipe.verify import Invariant, Level
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.judge.source.testcases import list_test_functions
-from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange, RuleViolation
 from orchestrator.migrate.judging.invariants import (
     FILE_KINDS,
     SITE_KINDS,
+    ChangedRegion,
+    FileChange,
+    RuleViolation,
     find_broken_invariant,
     is_scope_wide,
     select_due_invariants,

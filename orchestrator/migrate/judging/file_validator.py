@@ -24,8 +24,8 @@ from orchestrator.judge.reports import parse_report
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.judge.reports.telling_line import find_telling_line
 from orchestrator.migrate.command_lines import fill_in_files
-from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
+from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import is_changed
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 from worktrees.object_store.trees import read_blobs
@@ -106,8 +106,7 @@ class FileValidator:
 
     async def _check_file(self, workspace: Workspace, file: FileRecord, content: bytes) -> RuleViolation | None:
         """Return what a check has against one file; the others are in the workspace as they were at the start."""
-        git = self._context.repository.git
-        before = (await read_blobs(git, [file.branch_blob]))[file.branch_blob]
+        before = (await read_blobs(self._context.repository.git, [file.branch_blob]))[file.branch_blob]
         await workspace.write_file(file.path, content)
         try:
             return await self._checks.find_violation(workspace, file.path, before, content)

@@ -16,15 +16,15 @@ from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.judge.gate.narrowing import never_narrow
-from orchestrator.migrate.judging.file_change import list_changed_files
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,
     check_scope_invariants,
     is_scope_wide,
+    list_changed_files,
     select_due_invariants,
 )
-from orchestrator.migrate.judging.narrow_checks import CheckNarrower
+from orchestrator.migrate.judging.selected_tests import CheckNarrower
 from orchestrator.migrate.judging.tree_rules import (
     build_command_checks,
     check_policy,

@@ -20,8 +20,8 @@ from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import list_findings
 from orchestrator.judge.source.python_syntax import parse_python
-from orchestrator.migrate.judging.file_change import ChangedRegion, list_changed_files
 from orchestrator.migrate.judging.file_rules import find_changed_regions
+from orchestrator.migrate.judging.invariants import ChangedRegion, list_changed_files
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.notices import record_notice_once
 from worktrees.object_store.trees import read_blobs

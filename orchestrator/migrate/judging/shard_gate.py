@@ -14,8 +14,8 @@ from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.migrate.judging.file_change import list_changed_files
 from orchestrator.migrate.judging.gate import MigrationGate
+from orchestrator.migrate.judging.invariants import list_changed_files
 from orchestrator.migrate.judging.selected_tests import FindImporters, SelectedTests, parse_selected_tests, select_tests
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand

@@ -19,9 +19,9 @@ from orchestrator.engine.pull_request.proposal import (
     propose_landed_work,
     propose_pull_request,
 )
-from orchestrator.migrate.landing.group_commits import GroupCommits
 from orchestrator.migrate.landing.pr_body import render_migration_body
 from orchestrator.migrate.landing.pr_groups import (
+    GroupCommits,
     PullRequestGroup,
     format_pr_title,
     get_group_branch,

@@ -10,7 +10,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED
-from orchestrator.migrate.run.kept_contents import point_ref
+from orchestrator.migrate.run.pass_runner import point_ref
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree

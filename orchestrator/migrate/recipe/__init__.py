@@ -1,6 +1,5 @@
 """Recipes: what a migration changes, how, and what must hold afterwards. Strict TOML, schema 1."""
 
-from orchestrator.migrate.recipe.error_location import locate_problems
-from orchestrator.migrate.recipe.reader import load_recipe, parse_recipe
+from orchestrator.migrate.recipe.reader import load_recipe, locate_problems, parse_recipe
 
 __all__ = ["load_recipe", "locate_problems", "parse_recipe"]

@@ -5,7 +5,9 @@ is read, so a run does not change when somebody edits the file, and the recipe's
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,60 @@ from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Site
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe.error_location import locate_problems
+
+
+@contextmanager
+def locate_problems(path: Path) -> Iterator[None]:
+    """Name file, line and key in what is wrong with a key of this recipe while it is read or followed.
+
+    What stands elsewhere, such as in the user's configuration, stays as it is.
+    """
+    try:
+        yield
+    except UsageProblem as problem:
+        if problem.key and (where := _find_place(path, problem.key)):
+            problem.args = (f"{where}: {problem}",)
+            problem.key = ()
+        raise
+
+
+def _find_place(path: Path, parts: TomlKey) -> str:
+    """Return file, line and key; empty if the file does not have the key."""
+    try:
+        source = path.read_text(encoding="utf-8")
+        key = _find_written_key(tomllib.loads(source), parts)
+    except (OSError, ValueError):
+        return ""
+    return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}" if key else ""
+
+
+def _find_written_key(values: Any, parts: TomlKey) -> TomlKey:  # noqa: ANN401
+    """Return the key as the file has it; empty if it does not have it."""
+    key: TomlKey = ()
+    for part in parts:
+        found = _find_below(values, part)
+        if not found:
+            return ()
+        for one in found:
+            values = values[one]
+        key = (*key, *found)
+    return key
+
+
+def _find_below(values: object, part: str | int) -> TomlKey:
+    """Return what a part names: a key, the table of a list with this id or index, or the entry with this text."""
+    if isinstance(values, dict):
+        if part in values:
+            return (part,)
+        for name, entries in values.items():
+            if isinstance(entries, list) and part in entries:
+                return (name, entries.index(part))
+    if isinstance(values, list):
+        for place, entry in enumerate(values):
+            if part in (place, entry) or (isinstance(entry, dict) and entry.get("id") == part):
+                return (place,)
+    return ()
+
 
 _PROMPT_FILE = re.compile(r"\S+\.(?:md|txt)\Z")
 _PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")

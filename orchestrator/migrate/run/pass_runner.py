@@ -4,23 +4,26 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
+from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, Wave
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import StepKind, TransformStep
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.file_validator import FileValidator
+from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import Pass, can_take_file
 from orchestrator.migrate.ladder.waves import list_wave_files
-from orchestrator.migrate.run.kept_contents import protect_contents
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.migrate.steps.step_executor import NOT_IDEMPOTENT, find_non_idempotent_files
 from orchestrator.migrate.steps.step_io import StepRun, StepTally
 from orchestrator.migrate.steps.step_runner import run_step
+from orchestrator.ports.effect import record_effect
+from orchestrator.queue.composition import OverlayComposer, UnitConflict
+from worktrees.ref_store.refs import set_ref
 
 StepKindRunner = Callable[[RunContext, Recipe, int, int, Sequence[FileRecord], CommitId], Awaitable[None]]
 """Carries out a step that asks somebody: (context, recipe, rung, attempt, files, the commit they start from)."""
@@ -127,3 +130,30 @@ def _count_refused(tallies: Mapping[int, StepTally], moves: Iterable[FileMoved])
     for move in moves:
         if move.rung in tallies:
             tallies[move.rung].refused += 1
+
+
+async def protect_contents(context: RunContext, wave: Wave, start: CommitId) -> None:
+    """Point a ref at what the ladder has made of the wave's files, on top of `start`, so that git keeps it."""
+    contents = {}
+    for file in list_wave_files(context.state, wave):
+        blob = file.blob or file.tried
+        if blob:
+            contents[UnitId(file.path)] = (file.mode, blob)
+    if not contents:
+        return
+    composer = OverlayComposer(context.repository.git, contents, _write_message, context.commit_date)
+    composed = await composer.compose_union(start, sorted(contents))
+    assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
+    await point_ref(context, context.refs.build_wave_ref(wave.number), composed.commit)
+
+
+async def point_ref(context: RunContext, ref: str, commit: str) -> None:
+    """Point a ref of the run's own at a commit, as a recorded effect."""
+    setting = RefSetting(key=context.journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
+    async with record_effect(context.journal, setting) as effect:
+        await set_ref(context.repository.git, ref, commit)
+        effect.done = RefSet(key=setting.key)
+
+
+def _write_message(_part: str, _units: Sequence[UnitId]) -> str:
+    return "What the ladder made\n"

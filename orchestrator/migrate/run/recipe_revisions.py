@@ -1,23 +1,73 @@
 """Revisions of a recipe while a run goes on: the files that another one makes a difference to, and what to propose.
 
-Pure rules over the state; asking people and recording is done where the run is driven.
+Failures that codemods are known for stand in `known_signatures.toml`.
 """
 
+import hashlib
+import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
 from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.event.migration import RecipeRevised
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.recorded import require_valid_recipe
-from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step
+from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step, parse_step
 from orchestrator.domain.run.state import RunState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ladder.passes import is_remedy_for, is_wanted_by_sites
-from orchestrator.migrate.run.known_signatures import KnownFailure, choose_free_id
+from orchestrator.migrate.ladder.run_outcome import FailureGroup
+from orchestrator.migrate.recipe.toml_writer import diff_recipes
+
+_DATA = Path(__file__).with_name("known_signatures.toml")
+
+
+class KnownFailure(FrozenModel):
+    """One kind of failure: regular expressions for the tool's command and for the signature, and its remedy."""
+
+    tool: str
+    signature: str
+    why: str
+    step: dict[str, Any]
+
+    def has_remedy_for(self, recipe: Recipe, signature: str, reason: str) -> bool:
+        """Return True if files of a recipe that failed so would be mended by it."""
+        if not re.search(self.signature, signature) and not re.search(self.signature, reason):
+            return False
+        return any(step.kind == "command" and re.search(self.tool, step.run) for step in recipe.step)
+
+    def build_remedy(self, taken: Sequence[str]) -> Step:
+        """Return the step, for failed files with this signature, under an id that is not taken."""
+        values = {**self.step, "id": choose_free_id(self.step["id"], taken)}
+        return parse_step(values | {"when": "failed", "on_signature": self.signature})
+
+
+def choose_free_id(wanted: str, taken: Sequence[str]) -> str:
+    """Return `tail`, or `tail-2` and so on where that is taken."""
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+@cache
+def load_known_failures() -> tuple[KnownFailure, ...]:
+    """Return all of them, in the order in which they are to be tried."""
+    tables = tomllib.loads(_DATA.read_text(encoding="utf-8"))["known"]
+    return tuple(map(KnownFailure.model_validate, tables))
+
 
 _FAILED = frozenset(
     {*(FileStatus.RESTORED, FileStatus.EJECTED), *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN)}
@@ -162,3 +212,45 @@ def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> Recip
     """
     wished = state.migration.requested_recipe
     return build_revision(state, recipe, require_valid_recipe(wished), by) if wished else None
+
+
+async def apply_wished_recipe(context: RunContext, recipe: Recipe) -> None:
+    """Go on by the recipe that a person wants, if there is another one."""
+    revised = find_wished_revision(context.state, recipe)
+    if revised is not None:
+        await context.journal.append(revised)
+
+
+async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) -> None:
+    """Propose another recipe where files failed alike. The question stays in the inbox, also after the run's end.
+
+    Args:
+        context: the run.
+        recipe: the one that it follows.
+        waits: whether the run is to wait for the answer, because there is more to be done by either recipe.
+
+    Raises:
+        PersonNeeded: it waits.
+    """
+    found = build_proposal(context.state, recipe, load_known_failures(), has_model=False)
+    if found is None:
+        return
+    if found.recipe.step[-1].kind == "human" and await context.has_worker():
+        found = build_proposal(context.state, recipe, load_known_failures(), has_model=True) or found
+    approval = build_run_approval(
+        context,
+        "recipe",
+        hashlib.sha256(f"{found.signature}\0{found.recipe.revision}".encode()).hexdigest()[:8],
+        f"go on by a revised recipe? {_build_failure_group(context, found).summary}",
+        [found.why, *diff_recipes(recipe, found.recipe).splitlines()],
+        recipe=found.recipe.dump_values(),
+    )
+    if waits:
+        await ask_person(context, approval)
+    elif approval.item not in context.state.approvals:
+        await context.journal.append(ApprovalRequested(approval=approval))
+
+
+def _build_failure_group(context: RunContext, found: RecipeProposal) -> FailureGroup:
+    reason = context.state.migration.files[found.paths[0]].reason
+    return FailureGroup(signature=found.signature, paths=found.paths, reason=reason)

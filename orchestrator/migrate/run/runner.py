@@ -19,8 +19,14 @@ from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
 from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
 from orchestrator.migrate.ladder.passes import Pass, list_passes
-from orchestrator.migrate.ladder.run_outcome import build_atomic_moves, build_last_moves, summarize_outcome
-from orchestrator.migrate.ladder.stop_rules import explain_failure_limit, explain_sample_failure, group_failures
+from orchestrator.migrate.ladder.run_outcome import (
+    build_atomic_moves,
+    build_last_moves,
+    explain_failure_limit,
+    explain_sample_failure,
+    group_failures,
+    summarize_outcome,
+)
 from orchestrator.migrate.ladder.waves import (
     choose_next_wave,
     find_current_wave,
@@ -38,7 +44,7 @@ from orchestrator.migrate.models.file_tasks import build_task_ends
 from orchestrator.migrate.models.human_step import hand_over_files
 from orchestrator.migrate.models.model_step import run_model_step
 from orchestrator.migrate.run.pass_runner import PassRunner, StepKindRunner
-from orchestrator.migrate.run.recipe_proposals import apply_wished_recipe, propose_recipe
+from orchestrator.migrate.run.recipe_revisions import apply_wished_recipe, propose_recipe
 from orchestrator.migrate.scope.planning import divide_files
 from worktrees.object_store.trees import list_tree
 

@@ -14,7 +14,7 @@ from orchestrator.domain.recipe.step import Step
 from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.migrate.scope.work_filter import UNOWNED
+from orchestrator.migrate.scope.planning import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 

@@ -15,18 +15,23 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from anyio import Lock, to_thread
 from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FailureKind, FileStatus
 from orchestrator.domain.recipe.step import TransformStep
+from orchestrator.engine.context import RunContext
 from orchestrator.errors import OrchestrateError
-from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.migrate.sites.ast_grep import locate_ast_grep
 from orchestrator.migrate.steps.step_io import StepInput
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects
@@ -185,3 +190,46 @@ def _read_results(journal: Path) -> dict[str, CachedResult]:
         return results
     finally:
         reader.close()
+
+
+@dataclass
+class ProcessCache:
+    """Facts that hold while one process works on one run. `earlier_runs` are runs of the repository that lie elsewhere.
+
+    `versions` has what a program in an environment (by its hash) says of its version.
+    """
+
+    earlier_runs: Sequence[RunDirectory] = ()
+    cache: StepCache | None = None
+    versions: dict[tuple[str, str], str] = field(default_factory=dict)
+    _turn: Lock = field(default_factory=Lock)
+
+    async def load_results(self, context: RunContext) -> StepCache:
+        """Return the results by key, from all runs of the repository, this one included."""
+        async with self._turn:
+            if self.cache is None:
+                runs = [*self.earlier_runs, *StateDirectory(context.directory.path.parent.parent).list_runs()]
+                self.cache = await to_thread.run_sync(StepCache.from_runs, runs)
+            return self.cache
+
+    def record_results(self, events: Sequence[FileMoved]) -> None:
+        """Remember what was just recorded."""
+        if self.cache is not None:
+            self.cache.record_results(events)
+
+
+_KNOWN: WeakKeyDictionary[Journal, ProcessCache] = WeakKeyDictionary()
+
+
+def get_process_cache(context: RunContext) -> ProcessCache:
+    """Return what this process knows, for as long as it has the run's journal open."""
+    return _KNOWN.setdefault(context.journal, ProcessCache())
+
+
+def find_step_program(step: TransformStep) -> str:
+    """Return the program that does the step's work; empty if it is no plain name, or the step needs none."""
+    if step.kind == "command":
+        return parse_program(step.run)
+    if step.runs_in_process:
+        return ""
+    return str(locate_ast_grep())

@@ -11,12 +11,10 @@ from orchestrator.domain.event.migration import FileMoved, StepFinished, StepSta
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
-from orchestrator.migrate.steps.batch_size import BatchSizer, can_batch, record_side_effects
+from orchestrator.migrate.steps.batch_script import BatchSizer, can_batch, record_side_effects
 from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
-from orchestrator.migrate.steps.process_cache import find_step_program, get_process_cache
-from orchestrator.migrate.steps.result_cache import ResultKeys, select_input_files
-from orchestrator.migrate.steps.rewrites import choose_step_blob
-from orchestrator.migrate.steps.step_executor import StepExecutor
+from orchestrator.migrate.steps.result_cache import ResultKeys, find_step_program, get_process_cache, select_input_files
+from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_blob
 from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.effect import record_effect

@@ -23,13 +23,13 @@ from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.log_reader import read_log_ends
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.migrate.steps.batch_script import (
+    BatchSizer,
     FileCommand,
     FileCommandResult,
     build_batch_command,
     count_fitting,
     parse_batch_results,
 )
-from orchestrator.migrate.steps.batch_size import BatchSizer
 from orchestrator.migrate.steps.step_io import MAX_FILE_BYTES, SIGKILL_EXIT, StepOutput, StepRun
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Snapshot, Workspace
 from worktrees.diffs.file_diffs import diff_trees

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.migrate.scope.owners import find_owners_file
-from orchestrator.migrate.sharding.file_pairs import find_pairs
+from orchestrator.migrate.scope.inventory import find_owners_file
+from orchestrator.migrate.sharding.shards import find_pairs
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 LANGUAGES: dict[str, tuple[str, ...]] = {

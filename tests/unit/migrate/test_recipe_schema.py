@@ -13,9 +13,9 @@ from orchestrator.migrate.recipe.json_schema import (
     TABLES,
     build_recipe_schema,
     load_key_meanings,
+    render_key_reference,
     select_table,
 )
-from orchestrator.migrate.recipe.key_reference import render_key_reference
 from tests.golden import check_golden
 
 ROOT = Path(__file__).parents[3]

@@ -13,12 +13,12 @@ from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe.toml_writer import diff_recipes, render_recipe
-from orchestrator.migrate.run.known_signatures import load_known_failures
 from orchestrator.migrate.run.recipe_revisions import (
     RecipeProposal,
     build_proposal,
     build_revision,
     find_wished_revision,
+    load_known_failures,
 )
 
 SITE = {"include": ["*.py"], "site": [{"id": "old", "pattern": r'\bold"'}]}
