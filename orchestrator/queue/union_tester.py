@@ -18,11 +18,7 @@ _MOST_PROBES = 200
 
 
 class UnionClash(Exception):
-    """A union cannot be tested: `unit` conflicts without units that a larger union holds. Halving decides then."""
-
-    def __init__(self, unit: UnitId) -> None:
-        super().__init__(f"{unit} conflicts with a part of what it did not conflict with as a whole")
-        self.unit = unit
+    """A union cannot be tested: a unit conflicts without units that a larger union holds. Halving decides then."""
 
 
 class UnionTester:
@@ -84,7 +80,7 @@ class UnionTester:
         units, taken_back = self.list_units(ask.members & self._new), self.list_units(~ask.members & ~self._new)
         composed = await self._composer.compose_union(self._head, (*units, *taken_back))
         if isinstance(composed, UnitConflict):
-            raise UnionClash(composed.unit)
+            raise UnionClash(f"{composed.unit} conflicts with a part of what it did not conflict with as a whole")
         look = sum(one.members == ask.members for one in self.results)
         purpose = Purpose.for_queue(self._name)
         result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)

@@ -11,7 +11,7 @@ from anyio import to_thread
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes
-from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
+from orchestrator.domain.migration.files import FailureKind, FileRecord
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.domain.run.purpose import Purpose
@@ -27,6 +27,7 @@ from orchestrator.migrate.command_lines import fill_in_files
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import is_changed
+from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 from worktrees.object_store.trees import read_blobs
 
@@ -67,16 +68,8 @@ class FileValidator:
         moves = []
         for path, violation in violations.items():
             file = self._context.state.migration.files[path]
-            move = FileMoved(
-                path=path,
-                status=FileStatus.RESTORED,
-                rung=file.rung,
-                tried=file.blob,
-                reason=violation.reason,
-                signature=violation.signature,
-                failure=failure,
-            )
-            moves.append(move)
+            move = FileMoved(path=path, status=file.status, rung=file.rung)
+            moves.append(restore_file(move, FileProblem(failure, *violation), file.blob))
         await self._context.journal.append(*moves)
         return moves
 

@@ -101,7 +101,7 @@ def _find_namesakes(words: Sequence[str], units: Sequence[UnitId]) -> Sequence[U
 def _find_imported_units(source: bytes, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
     """Return the units among what a source file imports."""
     if path.endswith(PYTHON_SUFFIXES):
-        modules = ModuleIndex([unit for unit in units if unit.endswith(PYTHON_SUFFIXES)])
+        modules = ModuleIndex([source_file for source_file in units if source_file.endswith(PYTHON_SUFFIXES)])
         imported, _ = parse_python_imports(path, source, modules)
     else:
         imported = parse_script_imports(path, source, frozenset(units))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
@@ -10,11 +11,12 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED
-from orchestrator.migrate.run.pass_runner import point_ref
 from orchestrator.migrate.steps.parse_check import find_parse_error
+from orchestrator.ports.effect import record_effect
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_blobs, write_blob
+from worktrees.ref_store.refs import set_ref
 
 _REASON_CHARS = 300
 _MARKS: dict[str, str] = {
@@ -29,7 +31,7 @@ _NOT_FIRST = (b"#!", b"<?", b"\xef\xbb\xbf", b"# -*-", b"# coding", b"# vim")
 
 
 async def hand_over_files(
-    context: RunContext, recipe: Recipe, rung: int, _attempt: int, files: Sequence[FileRecord], start: CommitId
+    context: RunContext, recipe: Recipe, rung: int, files: Sequence[FileRecord], start: CommitId
 ) -> None:
     """Let the files wait for a person, with the last reason.
 
@@ -71,6 +73,14 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
         git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
     )
     await point_ref(context, context.refs.human, commit)
+
+
+async def point_ref(context: RunContext, ref: str, commit: str) -> None:
+    """Point a ref of the run's own at a commit, as a recorded effect."""
+    setting = RefSetting(key=context.journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
+    async with record_effect(context.journal, setting) as effect:
+        await set_ref(context.repository.git, ref, commit)
+        effect.done = RefSet(key=setting.key)
 
 
 def insert_note(path: str, content: bytes, note: str) -> bytes | None:

@@ -1,15 +1,14 @@
 """One pass of the ladder: its steps in order over the files of a wave, and what must hold of each changed file."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
-from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, Wave
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.step import StepKind, TransformStep
+from orchestrator.domain.recipe.step import TransformStep
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.file_rules import FileRules
@@ -17,17 +16,14 @@ from orchestrator.migrate.judging.file_validator import FileValidator
 from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import Pass, can_take_file
 from orchestrator.migrate.ladder.waves import list_wave_files
+from orchestrator.migrate.models.human_step import hand_over_files, point_ref
+from orchestrator.migrate.models.model_step import run_model_step
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.migrate.steps.step_executor import NOT_IDEMPOTENT, find_non_idempotent_files
 from orchestrator.migrate.steps.step_io import StepRun, StepTally
 from orchestrator.migrate.steps.step_runner import run_step
-from orchestrator.ports.effect import record_effect
 from orchestrator.queue.composition import OverlayComposer, UnitConflict
-from worktrees.ref_store.refs import set_ref
 
-StepKindRunner = Callable[[RunContext, Recipe, int, int, Sequence[FileRecord], CommitId], Awaitable[None]]
-"""Carries out a step that asks somebody: (context, recipe, rung, attempt, files, the commit they start from)."""
-_NO_RUNNERS: Mapping[StepKind, StepKindRunner] = MappingProxyType({})
 _REPEATS = RuleViolation("the step that made the change would change it once more", NOT_IDEMPOTENT)
 _REPEAT_LEVELS: Mapping[Level, frozenset[Level]] = MappingProxyType(
     {"step": frozenset({"step"}), "queue": frozenset({"shard", "queue"})}
@@ -43,22 +39,13 @@ class PassRunner:
         recipe: whose ladder.
         rules: the recipe's rules for single files.
         slots: how many of a step's commands may run at a time.
-        runners: carry out the steps that ask a model or a person; a pass with such a step needs its runner.
     """
 
-    def __init__(
-        self,
-        context: RunContext,
-        recipe: Recipe,
-        rules: FileRules,
-        slots: int,
-        runners: Mapping[StepKind, StepKindRunner] = _NO_RUNNERS,
-    ) -> None:
+    def __init__(self, context: RunContext, recipe: Recipe, rules: FileRules, slots: int) -> None:
         self._context = context
         self._recipe = recipe
         self._validator = FileValidator(context, recipe, rules)
         self._slots = slots
-        self._runners = runners
 
     async def run_pass(self, wave: Wave, group: Pass) -> Mapping[int, StepTally]:
         """Run the pass's steps in order; what was done in an earlier process is not done again.
@@ -87,8 +74,10 @@ class PassRunner:
         step, keep = self._recipe.step[rung], partial(protect_contents, self._context, wave, start)
         if isinstance(step, TransformStep):
             return await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
-        await self._runners[step.kind](self._context, self._recipe, rung, attempt, files, start)
-        if step.kind == "llm":
+        if step.kind == "human":
+            await hand_over_files(self._context, self._recipe, rung, files, start)
+        else:
+            await run_model_step(self._context, self._recipe, rung, attempt, files, start)
             await keep()
         return None
 
@@ -145,14 +134,6 @@ async def protect_contents(context: RunContext, wave: Wave, start: CommitId) -> 
     composed = await composer.compose_union(start, sorted(contents))
     assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
     await point_ref(context, context.refs.build_wave_ref(wave.number), composed.commit)
-
-
-async def point_ref(context: RunContext, ref: str, commit: str) -> None:
-    """Point a ref of the run's own at a commit, as a recorded effect."""
-    setting = RefSetting(key=context.journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
-    async with record_effect(context.journal, setting) as effect:
-        await set_ref(context.repository.git, ref, commit)
-        effect.done = RefSet(key=setting.key)
 
 
 def _write_message(_part: str, _units: Sequence[UnitId]) -> str:

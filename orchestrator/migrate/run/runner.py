@@ -1,14 +1,10 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import build_progress_subject
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.step import StepKind
 from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
@@ -41,15 +37,12 @@ from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.landing.wave_lander import WaveLander
 from orchestrator.migrate.models.file_tasks import build_task_ends
-from orchestrator.migrate.models.human_step import hand_over_files
-from orchestrator.migrate.models.model_step import run_model_step
-from orchestrator.migrate.run.pass_runner import PassRunner, StepKindRunner
+from orchestrator.migrate.run.pass_runner import PassRunner
 from orchestrator.migrate.run.recipe_revisions import apply_wished_recipe, propose_recipe
 from orchestrator.migrate.scope.planning import divide_files
 from worktrees.object_store.trees import list_tree
 
 _SHOWN = 10
-_RUNNERS: Mapping[StepKind, StepKindRunner] = MappingProxyType({"llm": run_model_step, "human": hand_over_files})
 
 
 class MigrationRunner:
@@ -129,7 +122,7 @@ class MigrationRunner:
     async def _climb_and_land(self, wave: Wave) -> None:
         """Take the files of a wave up the ladder, and land what may land."""
         for number, group in enumerate(list_passes(self._recipe), start=1):
-            runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots, _RUNNERS)
+            runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots)
             await runner.run_pass(wave, group)
             await self._land_files(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import takewhile
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.base import GitIgnorePatternError
@@ -28,12 +28,6 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
 
 
-@dataclass(frozen=True)
-class _Rule:
-    pattern: re.Pattern[str]
-    owners: str
-
-
 def find_owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
     """Return the path of the file that names owners; None if `auto` finds none.
 
@@ -53,15 +47,12 @@ def match_owners(text: str, paths: Iterable[str]) -> Mapping[str, str]:
     rules = list(_parse_rules(text))
     owners = dict.fromkeys(paths, "")
     for path in owners:
-        for rule in reversed(rules):
-            if rule.pattern.match(path):
-                owners[path] = rule.owners
-                break
+        owners[path] = next((names for pattern, names in reversed(rules) if pattern.match(path)), "")
     return owners
 
 
-def _parse_rules(text: str) -> Iterator[_Rule]:
-    """Yield the rules in order; lines that are none, such as negated patterns, are left out as the forges do."""
+def _parse_rules(text: str) -> Iterator[tuple[re.Pattern[str], str]]:
+    """Yield patterns with their owners, in order; what is no rule, such as a negated pattern, is left out as by forges."""
     default = ""
     for line in text.splitlines():
         section = _SECTION.fullmatch(line.strip())
@@ -73,14 +64,11 @@ def _parse_rules(text: str) -> Iterator[_Rule]:
             continue
         pattern = _compile_glob(words[0])
         if pattern is not None:
-            yield _Rule(pattern, " ".join(_list_owners(words[1:])) or default)
+            yield pattern, " ".join(_list_owners(words[1:])) or default
 
 
 def _list_owners(words: Iterable[str]) -> Iterator[str]:
-    for word in words:
-        if word.startswith("#"):
-            return
-        yield word
+    return takewhile(lambda word: not word.startswith("#"), words)
 
 
 def _compile_glob(glob: str) -> re.Pattern[str] | None:
@@ -101,14 +89,6 @@ def _compile_glob(glob: str) -> re.Pattern[str] | None:
 
 FILE_MODES = frozenset({"100644", "100755"})
 """The modes of regular files in git."""
-
-
-@dataclass(frozen=True)
-class _ScopeFiles:
-    """The files in scope that can be migrated, sorted by path, and the reason for each that cannot."""
-
-    entries: tuple[TreeEntry, ...]
-    left_out: Mapping[str, str]
 
 
 async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:
@@ -148,8 +128,8 @@ async def take_inventory(
         EnvironmentProblem: a command that finds sites could not be started.
     """
     scope, listed = recipe.work_scope, await list_tree(git, base)
-    inside = _select_files(scope, listed)
-    oids = {entry.path: entry.oid for entry in inside.entries}
+    entries, left_out = _select_files(scope, listed)
+    oids = {entry.path: entry.oid for entry in entries}
     found = FoundSites({})
     if scope.site:
         blobs = await read_blobs(git, list(oids.values()))
@@ -158,9 +138,9 @@ async def take_inventory(
             raise NothingToMigrate(_explain_no_sites(scope, len(oids)))
     owners = await _read_owners(git, recipe, listed, oids)
     files = []
-    for entry in inside.entries:
+    for entry in entries:
         files.append(_build_file(entry, scope, found.places.get(entry.path, ()), owners.get(entry.path, "")))
-    texts = [f"{escape_path(path)} was left out: {reason}" for path, reason in inside.left_out.items()]
+    texts = [f"{escape_path(path)} was left out: {reason}" for path, reason in left_out.items()]
     texts += (*found.notices, *_list_unused_sites(scope, found))
     return FilesFound(files=tuple(files)), *(Noticed(level="warning", text=text) for text in texts)
 
@@ -176,9 +156,11 @@ def build_scope_matcher(scope: Scope) -> Callable[[str], bool]:
     return lambda path: include.match_file(path) and not exclude.match_file(path)
 
 
-def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> _ScopeFiles:
+def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> tuple[list[TreeEntry], dict[str, str]]:
+    """Return the files in scope that can be migrated, sorted by path, and the reason for each that cannot."""
     matches, total = build_scope_matcher(scope), 0
-    entries, left_out = [], {}
+    entries: list[TreeEntry] = []
+    left_out: dict[str, str] = {}
     for entry in sorted(listed, key=lambda entry: entry.path):
         if entry.mode not in FILE_MODES:
             continue
@@ -191,7 +173,7 @@ def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> _ScopeFiles:
             entries.append(entry)
     if not entries and not left_out:
         raise UsageProblem(_explain_empty_scope(scope, total), ("scope", "include"))
-    return _ScopeFiles(tuple(entries), left_out)
+    return entries, left_out
 
 
 def _find_obstacle(entry: TreeEntry, max_file_kb: int) -> str:

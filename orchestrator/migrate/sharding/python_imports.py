@@ -3,12 +3,12 @@
 import ast
 import contextlib
 import re
-import threading
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
+
+from orchestrator.judge.source.python_syntax import parse_source
 
 _TOKEN = re.compile(
     r"""
@@ -20,8 +20,6 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _SOURCE_ROOTS = frozenset({"src", "lib", "python"})
-_ONE_AT_A_TIME = threading.Lock()
-"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
 class ModuleIndex:
@@ -107,10 +105,4 @@ def _list_statements(text: str) -> Iterator[ast.stmt]:
     for match in _TOKEN.finditer(text):
         if match["statement"]:
             with contextlib.suppress(SyntaxError, ValueError):
-                yield from _parse_statement(match["statement"])
-
-
-def _parse_statement(statement: str) -> list[ast.stmt]:
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(statement).body
+                yield from parse_source(match["statement"]).body

@@ -11,7 +11,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
+from pathlib import Path
 
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.step import TransformStep
@@ -30,79 +32,8 @@ _MOST_CHARS = 100_000
 MAX_CONTENT_BYTES = 8 * 1024 * 1024
 """Of the contents in one batch, together."""
 
-_PROLOGUE = """_ob_dir=${{{diary}%/*}}
-unset {variables}
-[ "$_ob_dir" = {exchange} ] && [ "$HOME" != / ] || exit 90
-for _ob_tool in timeout cp mv rm find base64 tail head sleep; do
-  command -v "$_ob_tool" >/dev/null || exit 90
-done
-_ob_nl='
-'
-_ob_count() {{ set -- /proc/[0-9]*; _ob_procs=$#; }}
-_ob_glance() {{
-  _ob_seen=
-  for _ob_place in {places}; do
-    set -- "$_ob_place"/* "$_ob_place"/.[!.]*
-    _ob_seen="$_ob_seen$_ob_nl$*"
-  done
-}}
-_ob_look() {{ _ob_found=$(find {places} -xdev -mindepth 1 2>/dev/null); }}
-_ob_clear() {{
-  while IFS= read -r _ob_one; do
-    case "$_ob_nl$_ob_known$_ob_nl" in
-      *"$_ob_nl$_ob_one$_ob_nl"*) ;;
-      *) case "$_ob_one" in /*) rm -rf -- "$_ob_one" ;; esac ;;
-    esac
-  done <<_ob_end
-$_ob_found
-_ob_end
-  _ob_look
-  [ "$_ob_found" = "$_ob_known" ] || exit 93
-  _ob_glance
-}}
-_ob_alone() {{
-  _ob_count
-  for _ob_wait in 0.02 0.1 0.3; do
-    [ "$_ob_procs" -le "$_ob_usual" ] && return 0
-    sleep "$_ob_wait"
-    _ob_count
-  done
-  [ "$_ob_procs" -le "$_ob_usual" ] || exit 92
-}}
-_ob_run() {{
-  read -r _ob_begun _ob_rest < /proc/uptime
-  cp -pf -- "$2" "$_ob_dir/kept" || exit 91
-  if [ "$5" -ge 0 ]; then
-    tail -c "+$(($4 + 1))" "$_ob_dir/given" | head -c "$5" > "$2" || exit 91
-  fi
-  timeout -s KILL {timeout} "$SHELL" -c "$3" > "$_ob_dir/said.$1" 2>&1 < /dev/null
-  _ob_code=$?
-  read -r _ob_ended _ob_rest < /proc/uptime
-  if [ -f "$2" ] && [ ! -h "$2" ]; then
-    mv -- "$2" "$_ob_dir/made.$1" || exit 91
-    _ob_kind=file
-  else
-    rm -rf -- "$2"
-    _ob_kind=gone
-  fi
-  cp -p -- "$_ob_dir/kept" "$2" || exit 91
-  _ob_alone
-  _ob_glance
-  if [ "$_ob_seen" != "$_ob_usually" ]; then
-    _ob_look
-    _ob_clear
-  fi
-  echo "$1 $_ob_code $_ob_kind $_ob_begun $_ob_ended" >> "$_ob_dir/diary"
-}}
-: > "$_ob_dir/given"
-base64 -d > "$_ob_dir/given" || exit 91
-_ob_count
-_ob_usual=$_ob_procs
-_ob_look
-_ob_known=$_ob_found
-_ob_glance
-_ob_usually=$_ob_seen
-"""
+_PROLOGUE = Path(__file__).with_name("batch_prologue.sh")
+"""What defines `_ob_run`; between two @ stand the names of what is put in."""
 _RECORD = re.compile(r"(\d+) (\d+) (file|gone) (\d+(?:\.\d+)?) (\d+(?:\.\d+)?)")
 _EPILOGUE = """_ob_look
 [ "$_ob_found" = "$_ob_known" ] || exit 93
@@ -131,7 +62,7 @@ class FileCommandResult:
 
 def count_fitting(lines: Sequence[FileCommand]) -> int:
     """Return how many of the lines, from the first on, fit into one batch; at least one."""
-    room, size = _MOST_CHARS - len(_PROLOGUE) - 60 * len(lines), MAX_CONTENT_BYTES
+    room, size = _MOST_CHARS - len(_read_prologue()) - 60 * len(lines), MAX_CONTENT_BYTES
     for count, line in enumerate(lines):
         room -= 2 * len(shlex.quote(line.line)) + 2 * len(line.path.encode()) + 60
         size -= len(line.content or b"")
@@ -140,13 +71,19 @@ def count_fitting(lines: Sequence[FileCommand]) -> int:
     return max(1, len(lines))
 
 
+@cache
+def _read_prologue() -> str:
+    return _PROLOGUE.read_text(encoding="utf-8")
+
+
 def build_batch_command(lines: Sequence[FileCommand], timeout_s: float) -> ShellCommand:
     """Return the command that runs the lines one after the other, each for at most `timeout_s` seconds."""
     variables = {_DIARY: "diary"}
     for number in range(len(lines)):
         variables |= {f"{_DIARY}_{number}_SAID": f"said.{number}", f"{_DIARY}_{number}_MADE": f"made.{number}"}
     words = {"diary": _DIARY, "variables": " ".join(variables), "exchange": EXCHANGE_FOLDER, "places": WRITABLE_PLACES}
-    prologue = _PROLOGUE.format(**words, timeout=f"{timeout_s:.3f}")
+    words["timeout"] = f"{timeout_s:.3f}"
+    prologue = re.sub(r"@(\w+)@", lambda match: words[match[1]], _read_prologue())
     given, runs = b"", []
     for number, line in enumerate(lines):
         size = -1 if line.content is None else len(line.content)

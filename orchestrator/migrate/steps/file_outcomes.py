@@ -24,7 +24,7 @@ from worktrees.object_store.clean_smudge import write_filtered_blobs
 class FileProblem(NamedTuple):
     """A reason against a file's new content: its kind, in words, and without what varies from file to file."""
 
-    kind: FailureKind
+    kind: FailureKind | None
     reason: str
     signature: str
 

@@ -32,6 +32,7 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.storage.event_reader import EventReader
 from orchestrator.migrate.sites.ast_grep import locate_ast_grep
+from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.migrate.steps.step_io import StepInput
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects
@@ -132,19 +133,12 @@ class CachedResult:
 
     def build_event(self, given: StepInput, rung: int) -> FileMoved:
         """Return the event that tells of it anew."""
-        changes: dict[str, object] = {"status": given.file.status, "blob": given.file.blob}
-        if self.reason:
-            failed: dict[str, object] = {
-                "tried": self.tried or None,
-                "reason": self.reason,
-                "signature": self.signature,
-            }
-            failed["failure"] = self.failure
-            changes = {"status": FileStatus.RESTORED, **failed}
-        elif self.blob and self.blob != given.blob:
-            changes = {"status": FileStatus.TRANSFORMED, "blob": self.blob}
         event = FileMoved(path=given.path, status=given.file.status, rung=rung, cache_key=given.key, is_cached=True)
-        return event.model_copy(update=changes)
+        if self.reason:
+            return restore_file(event, FileProblem(self.failure, self.reason, self.signature), self.tried or None)
+        if self.blob and self.blob != given.blob:
+            return event.model_copy(update={"status": FileStatus.TRANSFORMED, "blob": self.blob})
+        return event.model_copy(update={"blob": given.file.blob})
 
 
 class StepCache:
