@@ -192,12 +192,4 @@ def _build_gate(verdict: GateResult | None) -> DryRunGate | None:
     if verdict is None:
         return None
     difference = verdict.difference
-    return DryRunGate(
-        green=difference.is_green,
-        new_failures=difference.new_failures,
-        missing_tests=difference.missing_tests,
-        newly_skipped=difference.newly_skipped,
-        fixed=difference.fixed,
-        problems=difference.problems,
-        unsettled=difference.unsettled,
-    )
+    return DryRunGate(green=difference.is_green, **difference.model_dump(exclude={"flaky"}))

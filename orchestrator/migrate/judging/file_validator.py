@@ -50,8 +50,7 @@ class FileValidator:
             start: the commit from which they started.
             level: `step` right after one, `queue` at the end of a pass.
         """
-        files = self.list_changed_files(paths)
-        if not files:
+        if not (files := self.list_changed_files(paths)):
             return []
         violations = await self._find_broken_rules(files, start, level)
         if level == "step":

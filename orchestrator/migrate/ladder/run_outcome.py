@@ -36,8 +36,7 @@ def build_last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
     """Return the ends of files that still stand on a ladder which has ended."""
     moves = []
     for file in files:
-        status = find_final_status(file)
-        if status is not None:
+        if (status := find_final_status(file)) is not None:
             moves.append(_build_last_move(file, status))
     return moves
 

@@ -69,8 +69,7 @@ async def _record_rollbacks(context: RunContext) -> None:
     state, git = context.state, context.repository.git
     landed = {unit: landing for landing in state.landings for unit in landing.units}
     for shard in list(_list_wanted(state).values()):
-        landing = landed.get(_name_unit(shard))
-        if landing is None:
+        if (landing := landed.get(_name_unit(shard))) is None:
             continue
         changes = await compare_trees(git, f"{shard.commit}^", shard.commit or "")
         stands = {}

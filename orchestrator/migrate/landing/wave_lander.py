@@ -123,8 +123,7 @@ class WaveLander:
 
         `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.
         """
-        landed = await self._find_landed_files(wave, moved)
-        if not landed:
+        if not (landed := await self._find_landed_files(wave, moved)):
             return
         sites: Mapping[str, int] = {}
         if self._recipe.work_scope.site:

@@ -56,8 +56,7 @@ def fit_pieces(pieces: Iterable[ContextPiece], tokens: int) -> tuple[tuple[Conte
     shown: list[ContextPiece] = []
     left_out: list[str] = []
     for piece in pieces:
-        text = _cut_text(piece.text, left)
-        if text is None:
+        if (text := _cut_text(piece.text, left)) is None:
             left, text = 0, ""
             left_out.append(piece.title.rstrip(":"))
             continue

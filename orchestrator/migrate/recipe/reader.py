@@ -49,8 +49,7 @@ def _find_written_key(values: Any, parts: TomlKey) -> TomlKey:  # noqa: ANN401
     """Return the key as the file has it; empty if it does not have it."""
     key: TomlKey = ()
     for part in parts:
-        found = _find_below(values, part)
-        if not found:
+        if not (found := _find_below(values, part)):
             return ()
         for one in found:
             values = values[one]

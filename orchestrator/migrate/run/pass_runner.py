@@ -58,8 +58,7 @@ class PassRunner:
         """
         start, tallies = await self._context.read_start_commit(), dict[int, StepTally]()
         for rung in group.rungs:
-            files = await self._list_taken_files(wave, rung, group.attempt)
-            if files:
+            if files := await self._list_taken_files(wave, rung, group.attempt):
                 tally = await self._run_step(wave, rung, group.attempt, files, start)
                 if tally is not None:
                     tallies[rung] = tally

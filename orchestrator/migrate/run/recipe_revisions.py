@@ -216,8 +216,7 @@ def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> Recip
 
 async def apply_wished_recipe(context: RunContext, recipe: Recipe) -> None:
     """Go on by the recipe that a person wants, if there is another one."""
-    revised = find_wished_revision(context.state, recipe)
-    if revised is not None:
+    if (revised := find_wished_revision(context.state, recipe)) is not None:
         await context.journal.append(revised)
 
 

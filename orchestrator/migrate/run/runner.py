@@ -105,8 +105,7 @@ class MigrationRunner:
         if find_current_wave(self._context.state) is None:
             await self._plan_rest()
             await self._check_progress()
-            begun = choose_next_wave(self._context.state, self._recipe)
-            if begun is None:
+            if (begun := choose_next_wave(self._context.state, self._recipe)) is None:
                 return None
             await self._context.journal.append(begun)
         return find_current_wave(self._context.state)
@@ -142,8 +141,7 @@ class MigrationRunner:
 
     async def _plan_rest(self) -> None:
         """Plan shards of their own for files that go on although their shard has landed."""
-        rest = plan_remaining_shards(self._context.state)
-        if rest is not None:
+        if (rest := plan_remaining_shards(self._context.state)) is not None:
             await self._context.journal.append(rest)
 
     async def _check_progress(self) -> None:
@@ -205,10 +203,8 @@ class MigrationRunner:
             await context.journal.append(Noticed(level="warning", text=text))
         if red := await self._check_final():
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
-        else:
-            kept = await publish_pull_requests(context, self._recipe, self._gate, reason)
-            if kept:
-                outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
+        elif kept := await publish_pull_requests(context, self._recipe, self._gate, reason):
+            outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
         if not (self._is_wanted_more() or set(context.state.migration.requested_publications) - published):
             await end_run(context, outcome, reason)
 

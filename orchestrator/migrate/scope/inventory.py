@@ -52,18 +52,16 @@ def match_owners(text: str, paths: Iterable[str]) -> Mapping[str, str]:
 
 
 def _parse_rules(text: str) -> Iterator[tuple[re.Pattern[str], str]]:
-    """Yield patterns with their owners, in order; what is no rule, such as a negated pattern, is left out as by forges."""
+    """Yield patterns with their owners, in order; lines that are no rules, such as negated patterns, are left out."""
     default = ""
     for line in text.splitlines():
-        section = _SECTION.fullmatch(line.strip())
-        if section:
+        if section := _SECTION.fullmatch(line.strip()):
             default = " ".join(section["owners"].split())
             continue
         words = _WORD.findall(line)
         if not words or words[0].startswith(("#", "!")):
             continue
-        pattern = _compile_glob(words[0])
-        if pattern is not None:
+        if (pattern := _compile_glob(words[0])) is not None:
             yield pattern, " ".join(_list_owners(words[1:])) or default
 
 
@@ -195,8 +193,7 @@ async def _read_owners(
 ) -> Mapping[str, str]:
     """Return the owners of each path, as the base's file of owners says."""
     oids = {entry.path: entry.oid for entry in listed if entry.kind == "blob"}
-    place = find_owners_file(oids, recipe.shard.codeowners)
-    if place is None:
+    if (place := find_owners_file(oids, recipe.shard.codeowners)) is None:
         return {}
     contents = await read_blobs(git, [oids[place]])
     return match_owners(contents[oids[place]].decode("utf-8", "replace"), paths)

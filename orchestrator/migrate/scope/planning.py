@@ -90,8 +90,7 @@ def _select_paths(wish: str, files: Sequence[FileRecord], shards: Sequence[Shard
         return _find_named(
             wish, wish.removeprefix(SHARD_PREFIX), {shard.name: shard.files for shard in shards}, len(files)
         )
-    found = list(filter(_build_matcher(wish), paths))
-    if not found:
+    if not (found := list(filter(_build_matcher(wish), paths))):
         places = set(paths)
         for path in paths:
             places.update(map(str, PurePosixPath(path).parents))

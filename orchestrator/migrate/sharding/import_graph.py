@@ -182,8 +182,7 @@ def _find_components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
         work = [search.enter_node(root, edges)]
         while work:
             node, rest = work[-1]
-            child = next(rest, None)
-            if child is None:
+            if (child := next(rest, None)) is None:
                 work.pop()
                 search.leave_node(node, work[-1][0] if work else node)
             elif child not in search.low:

@@ -32,8 +32,7 @@ def find_pairs(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str
         pattern, _, template = pair.partition(PAIR_SEPARATOR)
         compiled = re.compile(pattern.strip())
         for path in paths:
-            match = compiled.fullmatch(path)
-            if match:
+            if match := compiled.fullmatch(path):
                 yield path, match.expand(template.strip())
 
 

@@ -22,8 +22,7 @@ def locate_ast_grep() -> Path:
     Raises:
         EnvironmentProblem: it is not there.
     """
-    program = find_ast_grep()
-    if program is None:
+    if (program := find_ast_grep()) is None:
         raise EnvironmentProblem(
             f"the recipe uses ast-grep, and its program {PROGRAM} is neither beside {_scripts()}/python nor on PATH: "
             "install it with `pip install ast-grep-cli`"

@@ -97,8 +97,7 @@ def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatch
     for number, text in enumerate(printed.split("\n"), start=1):
         if not text.strip():
             continue
-        found = _LINE.fullmatch(text.rstrip("\r"))
-        if found is None:
+        if (found := _LINE.fullmatch(text.rstrip("\r"))) is None:
             line = to_one_line(text)[:200]
             told = f"site {site}: line {number} of what its command printed is no path:line[:column]: {line!r}"
             raise UsageProblem(told, ("scope", "site", site, "run"))

@@ -104,8 +104,7 @@ def parse_batch_results(files: Mapping[str, bytes], count: int) -> list[FileComm
         return None
     results = []
     for number, record in enumerate(records[:-1]):
-        result = _parse_record(files, number, record)
-        if result is None:
+        if (result := _parse_record(files, number, record)) is None:
             return None
         results.append(result)
     return results

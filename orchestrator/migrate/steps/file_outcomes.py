@@ -87,8 +87,7 @@ class OutcomeBuilder:
         problem = self._find_command_failure(result.output) or self._find_leak(result)
         if problem is not None or result.output.content is None:
             return problem
-        error = await self._find_parse_error(result)
-        if not error:
+        if not (error := await self._find_parse_error(result)):
             return None
         reason = f"does not parse after step {self.run.step.id}: {error}"
         return FileProblem(FailureKind.PARSE, reason, build_failure_signature(f"does not parse: {error}"))

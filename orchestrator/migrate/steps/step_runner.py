@@ -124,8 +124,7 @@ class _StepWork:
 
     async def find_version(self) -> str:
         """Return what the step's program says of its version, asked once; empty if the step has no program."""
-        program = find_step_program(self.run.step)
-        if not program:
+        if not (program := find_step_program(self.run.step)):
             return ""
         versions, key = get_process_cache(self.context).versions, (program, self.context.hands.environment_hash)
         if key not in versions:

@@ -79,10 +79,8 @@ class StepWorkspace:
         return outputs
 
     async def _run_some(self, lines: Sequence[FileCommand], timeout_s: float) -> list[StepOutput]:
-        if len(lines) > 1:
-            outputs = await self._run_batch(lines, timeout_s)
-            if outputs is not None:
-                return outputs
+        if len(lines) > 1 and (outputs := await self._run_batch(lines, timeout_s)) is not None:
+            return outputs
         outputs = []
         for line in lines:
             outputs += await self.run_together(line.line, [line], timeout_s)
@@ -148,8 +146,7 @@ class StepWorkspace:
     async def _list_mount_points(self) -> frozenset[str]:
         """Return what any command leaves beside the tracked files: the places where directories are shared with it."""
         if self._mounted is None:
-            found = await self._list_untracked()
-            if found:
+            if found := await self._list_untracked():
                 await self.restore_start()
                 await run_command(self.workspace, ShellCommand(line="true"))
                 found = await self._list_untracked()
@@ -184,8 +181,7 @@ class StepWorkspace:
         try:
             return await self.workspace.take_snapshot(f"after step {self.run.step.id}", ref)
         except EnvironmentProblem as problem:
-            reason = find_snapshot_obstacle(problem)
-            if reason is None:
+            if (reason := find_snapshot_obstacle(problem)) is None:
                 raise
             return reason
 

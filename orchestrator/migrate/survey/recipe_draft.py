@@ -66,8 +66,7 @@ def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None =
     for program in dict.fromkeys(_list_programs(tomllib.loads(recipe))):
         if program in _ANYWHERE or any((root / place / program).exists() for place in _IN_CHECKOUT):
             continue
-        where = shutil.which(program, path=path)
-        if where is None:
+        if (where := shutil.which(program, path=path)) is None:
             found.missing.append(program)
         elif prefix := _find_prefix(Path(where)):
             found.elsewhere.setdefault(prefix, []).append(program)
