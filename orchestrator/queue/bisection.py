@@ -96,9 +96,6 @@ class HalvingSearch(FrozenModel):
 
     def _retry_guilty(self) -> "HalvingSearch":
         """Try the guilty again that have not been tried on top of all that is accepted."""
-        doubtful = []
-        for unit in self.guilty:
-            if self.blamed[unit] < len(self.accepted):
-                doubtful.append(unit)
+        doubtful = [unit for unit in self.guilty if self.blamed[unit] < len(self.accepted)]
         guilty = tuple(unit for unit in self.guilty if unit not in doubtful)
         return self.model_copy(update={"guilty": guilty, "pending": tuple((unit,) for unit in doubtful)})

@@ -111,9 +111,7 @@ class SymptomSearch:
     """One symptom against all looks so far."""
 
     def __init__(self, symptom: str, looks: Iterable[UnionResult], union: int, primes: int, is_flaky: bool) -> None:
-        said = []
-        for look in looks:
-            said.append((look.members, look.shows_symptom(symptom)))
+        said = [(look.members, look.shows_symptom(symptom)) for look in looks]
         self.red_unions = [members for members, is_there in said if is_there and is_subset(members, union)]
         self._looks = absent = Counter(members for members, is_there in said if is_there is False)
         self.is_flaky = is_flaky or any(is_subset(one, other) for one in self.red_unions for other in absent)

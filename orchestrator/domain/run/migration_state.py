@@ -61,6 +61,13 @@ class MigrationState:
         """Return the shard that holds a file."""
         return next((shard for shard in self.shards.values() if path in shard.files), None)
 
+    def map_files_to_shards(self) -> dict[str, str]:
+        """Return the name of the shard of each path."""
+        names: dict[str, str] = {}
+        for shard in self.shards.values():
+            names |= dict.fromkeys(shard.files, shard.name)
+        return names
+
     def get_shard_status(self, shard: Shard) -> ShardStatus:
         """Return the status of a shard."""
         return shard.compute_status(self.files[path] for path in shard.files)

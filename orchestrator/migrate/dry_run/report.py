@@ -40,9 +40,7 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     """
     recipe, base = state.migration.require_recipe(), state.run.base
     changed = await diff_trees(git, base, tried.union)
-    lines = {}
-    for file in changed.files:
-        lines[file.path] = (file.added, file.removed)
+    lines = {file.path: (file.added, file.removed) for file in changed.files}
     diff = None
     if wants_diff and changed.files:
         diff = await read_diff_text(git, base, tried.union)
@@ -56,9 +54,7 @@ class _ReportBuilder:
         self._tried = tried
         self._lines = lines
         self._paths = frozenset(tried.paths)
-        self._shards: dict[str, str] = {}
-        for shard in state.migration.shards.values():
-            self._shards |= dict.fromkeys(shard.files, shard.name)
+        self._shards = state.migration.map_files_to_shards()
 
     def build_report(self, diff: str | None) -> DryRunReport:
         """Return the report with this diff."""
@@ -122,10 +118,7 @@ class _ReportBuilder:
         return "it comes after the first queue"
 
     def _build_shard(self, shard: Shard) -> DryRunShard:
-        lines = []
-        for path in shard.files:
-            if path in self._lines:
-                lines.append(self._lines[path])
+        lines = [self._lines[path] for path in shard.files if path in self._lines]
         added, removed = _sum_lines(lines)
         return DryRunShard(
             name=shard.name,

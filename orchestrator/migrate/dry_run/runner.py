@@ -20,7 +20,7 @@ from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import list_tree, read_blobs
+from worktrees.object_store.trees import list_tree, map_tree, read_files
 
 _ASK_NOBODY = frozenset({"command", "rewrite"})
 
@@ -122,12 +122,9 @@ class DryRunner:
         scope, paths = self._recipe.work_scope, {file.path for file in files}
         if not scope.site:
             return {}
-        git, oids = self._context.repository.git, {}
-        for entry in await list_tree(git, commit):
-            if entry.path in paths:
-                oids[entry.path] = entry.oid
-        blobs = await read_blobs(git, list(oids.values()))
-        contents = {path: blobs[oid] for path, oid in oids.items()}
+        git = self._context.repository.git
+        standing = await map_tree(git, commit)
+        contents = await read_files(git, {path: standing[path] for path in paths & standing.keys()})
         if not needs_workspace(scope):
             return (await find_sites(scope, contents)).places
         async with self._context.lend_workspace(commit, Purpose("sites that would remain")) as workspace:

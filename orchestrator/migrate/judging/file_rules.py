@@ -30,7 +30,7 @@ from orchestrator.ports.hands import Workspace
 from worktrees.diffs.file_diffs import diff_blobs
 from worktrees.diffs.hunks import Hunk
 from worktrees.git import Git
-from worktrees.object_store.trees import read_blobs
+from worktrees.object_store.trees import read_blobs, read_files
 
 _REGEX_S = 20.0
 _WHOLE_FILE = ChangedRegion(1, 1_000_000, 1, 1_000_000)
@@ -86,8 +86,7 @@ class FileRules:
         self, files: Mapping[str, str], records: Mapping[str, FileRecord], workspace: Workspace | None = None
     ) -> Mapping[str, int]:
         """Return how many sites of each kind all files have; those not in `files` have what they had on the base."""
-        contents = await read_blobs(self._git, list(files.values()))
-        sites = await self._find_sites({path: contents[blob] for path, blob in files.items()}, workspace)
+        sites = await self._find_sites(await read_files(self._git, files), workspace)
         counts: Counter[str] = Counter()
         for path, record in records.items():
             places = sites.get(path, ()) if path in files else record.places

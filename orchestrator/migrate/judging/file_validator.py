@@ -29,7 +29,7 @@ from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import is_changed
 from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
-from worktrees.object_store.trees import read_blobs
+from worktrees.object_store.trees import read_blobs, read_files
 
 _LINE_CHARS = 200
 
@@ -106,9 +106,8 @@ class FileValidator:
             await workspace.write_file(file.path, before)
 
     async def _read_contents(self, files: Sequence[FileRecord]) -> Mapping[str, bytes]:
-        blobs = {file.path: file.blob for file in files if file.blob}
-        contents = await read_blobs(self._context.repository.git, list(blobs.values()))
-        return {path: contents[blob] for path, blob in blobs.items()}
+        git = self._context.repository.git
+        return await read_files(git, {file.path: file.blob for file in files if file.blob})
 
 
 class StepChecks:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import Step
@@ -91,6 +92,11 @@ def is_wanted_by_sites(step: Step, file: FileRecord, counts_sites: bool, sites_n
 def is_remedy_for(step: Step, file: FileRecord) -> bool:
     """Return True if a step for failed files is for what this one failed of."""
     return not step.on_signature or any(re.search(step.on_signature, text) for text in (file.signature, file.reason))
+
+
+def build_end_moves(files: Iterable[FileRecord], status: FileStatus, reason: str) -> list[FileMoved]:
+    """Return the moves of files to an end that has nothing to do with their contents."""
+    return [FileMoved(path=file.path, status=status, rung=file.rung, reason=reason) for file in files]
 
 
 def list_files_to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:

@@ -34,7 +34,7 @@ from orchestrator.ports.gate import Gate
 from orchestrator.queue.pr_branch import PrBranch
 from worktrees.git import Git
 from worktrees.object_store.merge import is_ancestor
-from worktrees.object_store.trees import list_tree, read_tree_id
+from worktrees.object_store.trees import map_tree, read_tree_id
 from worktrees.ref_store.refs import read_ref
 
 _SHOWN = 10
@@ -209,7 +209,7 @@ async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGr
             continue
         if await is_ancestor(git, state.migration.prs[group.name].head, target):
             return True
-        if wanted and wanted <= {(entry.path, entry.oid) for entry in await list_tree(git, target)}:
+        if wanted and wanted <= (await map_tree(git, target)).items():
             return True
     return False
 

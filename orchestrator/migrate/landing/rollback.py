@@ -19,7 +19,7 @@ from orchestrator.queue.composition import MergeComposer
 from orchestrator.queue.lander import Lander
 from worktrees.diffs.tree_changes import compare_trees
 from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.trees import list_tree, read_tree_id
+from worktrees.object_store.trees import map_tree, read_tree_id
 
 _SHOWN = 3
 
@@ -72,10 +72,9 @@ async def _record_rollbacks(context: RunContext) -> None:
         if (landing := landed.get(_name_unit(shard))) is None:
             continue
         changes = await compare_trees(git, f"{shard.commit}^", shard.commit or "")
-        stands = {}
-        for entry in await list_tree(git, landing.new, [change.path for change in changes]):
-            if entry.path in state.migration.files:
-                stands[entry.path] = entry.oid
+        changed = state.migration.files.keys() & {change.path for change in changes}
+        listed = await map_tree(git, landing.new)
+        stands = {path: listed[path] for path in sorted(changed & listed.keys())}
         reason = state.migration.rollback_reasons.get(shard.name, "")
         reverted = ShardReverted(shard=shard.name, commit=landing.new, reason=reason, stands=stands)
         await context.journal.append(*_build_moves(state, shard, reason), reverted)

@@ -14,14 +14,14 @@ from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.shard_gate import ShardGate
-from orchestrator.migrate.ladder.passes import Pass, is_already_landed, is_changed, list_files_to_queue
+from orchestrator.migrate.ladder.passes import Pass, build_end_moves, is_already_landed, is_changed, list_files_to_queue
 from orchestrator.migrate.ladder.waves import list_wave_files, list_wave_shards
 from orchestrator.migrate.landing.file_units import FileUnits
 from orchestrator.migrate.sharding.import_graph import read_import_graph
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.lander import Lander
-from worktrees.object_store.trees import list_tree
+from worktrees.object_store.trees import map_tree
 
 _MOST_NAMED = 3
 
@@ -112,10 +112,7 @@ class WaveLander:
         answer = await ask_person(self._context, build_run_approval(self._context, "landing", name, title, detail))
         if answer.decision == "deny":
             reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
-            moves = []
-            for file in files:
-                moves.append(FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, reason=reason))
-            await self._context.journal.append(*moves)
+            await self._context.journal.append(*build_end_moves(files, FileStatus.REJECTED, reason))
         return answer.decision == "approve"
 
     async def _mark_landed(self, wave: Wave, moved: Sequence[FileRecord] = ()) -> None:
@@ -147,8 +144,7 @@ class WaveLander:
         files = list(filter(_may_stand, records.values()))
         if tip is None or not files:
             return []
-        entries = await list_tree(self._context.repository.git, tip, [file.path for file in files])
-        standing = {entry.path: entry.oid for entry in entries}
+        standing = await map_tree(self._context.repository.git, tip)
         return [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:

@@ -100,10 +100,8 @@ def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
         raise UsageProblem(describe_toml_errors(error, path, path.read_text(encoding="utf-8"), Recipe)) from error
     if idle := list(find_unused_keys(recipe)):
         source = path.read_text(encoding="utf-8")
-        lines = []
-        for key, reason in idle:
-            lines.append(f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {reason}")
-        raise UsageProblem("\n".join(lines))
+        places = [f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {reason}" for key, reason in idle]
+        raise UsageProblem("\n".join(places))
     return recipe
 
 

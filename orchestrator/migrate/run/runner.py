@@ -1,6 +1,6 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
-from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
+from orchestrator.domain.event.migration import ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import build_progress_subject
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
@@ -14,7 +14,7 @@ from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
 from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
-from orchestrator.migrate.ladder.passes import Pass, list_passes
+from orchestrator.migrate.ladder.passes import Pass, build_end_moves, list_passes
 from orchestrator.migrate.ladder.run_outcome import (
     build_atomic_moves,
     build_last_moves,
@@ -181,11 +181,9 @@ class MigrationRunner:
         answer = await ask_person(context, approval)
         if answer.decision != "deny":
             return
-        reason, moves = f"not begun: {answer.reason or f'denied by {answer.by}'}", []
-        for file in context.state.migration.files.values():
-            if not file.status.is_terminal:
-                moves.append(FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason))
-        await context.journal.append(*moves)
+        reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
+        waiting = [file for file in context.state.migration.files.values() if not file.status.is_terminal]
+        await context.journal.append(*build_end_moves(waiting, FileStatus.SKIPPED, reason))
 
     async def _finish_run(self) -> None:
         context = self._context

@@ -19,7 +19,7 @@ from orchestrator.hands.files.workspace_files import normalize_path
 from orchestrator.migrate.sites.finder import FoundSites, find_sites, sum_weights
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, find_commit, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, find_commit, list_tree, read_blobs, read_files
 from worktrees.safety.path_rules import escape_path
 
 OWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
@@ -130,8 +130,7 @@ async def take_inventory(
     oids = {entry.path: entry.oid for entry in entries}
     found = FoundSites({})
     if scope.site:
-        blobs = await read_blobs(git, list(oids.values()))
-        found = await find_sites(scope, {path: blobs[oid] for path, oid in oids.items()}, workspace)
+        found = await find_sites(scope, await read_files(git, oids), workspace)
         if not found.places:
             raise NothingToMigrate(_explain_no_sites(scope, len(oids)))
     owners = await _read_owners(git, recipe, listed, oids)

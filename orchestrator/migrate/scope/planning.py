@@ -17,6 +17,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.shard import ShardRules
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import UsageProblem
+from orchestrator.migrate.ladder.passes import build_end_moves
 from orchestrator.migrate.scope.inventory import take_inventory
 from orchestrator.migrate.sharding.import_graph import build_import_graph, read_import_graph
 from orchestrator.migrate.sharding.sampling import choose_sample
@@ -71,11 +72,9 @@ class WorkFilter:
         selected: set[str] = set()
         for wish in self.only:
             selected.update(_select_paths(wish, files, shards))
-        reason, moves = f"not asked for: this run is only for {', '.join(self.only)}", []
-        for file in files:
-            if file.path not in selected:
-                moves.append(FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason))
-        return moves
+        left_out = [file for file in files if file.path not in selected]
+        reason = f"not asked for: this run is only for {', '.join(self.only)}"
+        return build_end_moves(left_out, FileStatus.SKIPPED, reason)
 
 
 EVERYTHING = WorkFilter()

@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
 from worktrees.git import Git
-from worktrees.object_store.trees import list_tree, read_blobs
+from worktrees.object_store.trees import list_tree, read_files
 
 SCRIPT_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _ADDED = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
@@ -148,8 +148,7 @@ async def read_import_graph(git: Git, commit: str) -> ImportGraph:
         is_code = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
         if is_code and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES:
             oids[entry.path] = entry.oid
-    blobs = await read_blobs(git, list(oids.values()))
-    return await to_thread.run_sync(build_import_graph, {path: blobs[oid] for path, oid in oids.items()})
+    return await to_thread.run_sync(build_import_graph, await read_files(git, oids))
 
 
 class _GrowingGroups:

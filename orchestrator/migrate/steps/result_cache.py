@@ -164,10 +164,7 @@ class StepCache:
 
     async def find_results(self, git: Git, keys: Collection[str]) -> dict[str, CachedResult]:
         """Return the known results whose contents git still has, by key."""
-        found = {}
-        for key in keys:
-            if key in self._results:
-                found[key] = self._results[key]
+        found = {key: self._results[key] for key in keys if key in self._results}
         wanted = set()
         for result in found.values():
             wanted |= {result.blob, result.tried}

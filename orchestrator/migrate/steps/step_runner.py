@@ -18,7 +18,7 @@ from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_b
 from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.effect import record_effect
-from worktrees.object_store.trees import list_tree
+from worktrees.object_store.trees import map_tree
 
 _APPENDED = 500
 _WORKSPACES = 2
@@ -75,15 +75,11 @@ def _count_outcomes(context: RunContext, files: Sequence[FileRecord]) -> StepTal
 
 async def _transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> int:
     """Carry out a command or a rewrite on several workspaces at once; return how many results came from the cache."""
-    tree = {}
-    for entry in await list_tree(context.repository.git, run.start):
-        tree[entry.path] = entry.oid
+    tree = await map_tree(context.repository.git, run.start)
     work = _StepWork(context, run, frozenset(tree), BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
     version, environment = await work.find_version(), context.hands.environment_hash
     keys = ResultKeys(run.step, version, environment, select_input_files(run.step, tree))
-    groups = []
-    for group in _group_files(context, run, files):
-        groups.append(_name_results(keys, run, group))
+    groups = [_name_results(keys, run, group) for group in _group_files(context, run, files)]
     rest = await work.record_cached_results(groups)
     await work.run_groups(rest)
     return len(files) - sum(map(len, rest))
@@ -93,9 +89,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
     """Return the files that the step gets at once: one, or those of a shard."""
     if not run.step.takes_shard:
         return [[file] for file in files]
-    shards: dict[str, str] = {}
-    for shard in context.state.migration.shards.values():
-        shards |= dict.fromkeys(shard.files, shard.name)
+    shards = context.state.migration.map_files_to_shards()
     groups: dict[str, list[FileRecord]] = {}
     for file in files:
         groups.setdefault(shards.get(file.path, ""), []).append(file)
@@ -105,10 +99,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
 def _name_results(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
     starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
     names = keys.build_shard_keys(starts) if run.step.takes_shard else [keys.build_file_key(*starts[0])]
-    inputs = []
-    for file, (_, blob), name in zip(group, starts, names, strict=True):
-        inputs.append(StepInput(file, blob, name))
-    return inputs
+    return [StepInput(file, blob, name) for file, (_, blob), name in zip(group, starts, names, strict=True)]
 
 
 @dataclass

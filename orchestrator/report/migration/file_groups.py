@@ -128,7 +128,7 @@ def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], 
         steps = list_step_names(state.migration.recipe)
         return lambda file: get_step_name(steps, file.rung) or NO_GROUP
     if by == "shard":
-        shards = map_files_to_shards(state)
+        shards = state.migration.map_files_to_shards()
         return lambda file: shards.get(file.path, NO_GROUP)
     return _get_reason_group
 
@@ -142,14 +142,6 @@ def _get_reason_group(file: FileRecord) -> str:
 def get_directory_prefix(path: str, depth: int) -> str:
     """Return the first `depth` directories of a path; `.` for a file at the top."""
     return "/".join(path.split("/")[:-1][:depth]) or "."
-
-
-def map_files_to_shards(state: RunState) -> dict[str, str]:
-    """Return the name of the shard of each path."""
-    names = {}
-    for shard in state.migration.shards.values():
-        names.update(dict.fromkeys(shard.files, shard.name))
-    return names
 
 
 def list_step_names(recipe: Recipe | None) -> list[str]:
