@@ -11,11 +11,10 @@ from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import Units, merge_groups
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
 from orchestrator.queue.culprit_search import NoSuspectEvidence, SuspectEvidence, SymptomCause
-from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch
+from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch, UnionClash, UnionTester
 from orchestrator.queue.landing_round import CulpritSearchResult, LandingResult, LandingRound, LandingTools
 from orchestrator.queue.pr_branch import PrBranch
 from orchestrator.queue.symptom_search import UnionResult
-from orchestrator.queue.union_tester import UnionClash, UnionTester
 from worktrees.errors import RefMoved
 
 _LOOKS_AT_KNOWN = 4

@@ -1,17 +1,21 @@
 """Reading from git and the journal what a model is shown of a file, as much as an attempt's size of context holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.migration.files import FailureKind, FileRecord
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.text.truncation import show_control_characters
 from orchestrator.engine.context import RunContext
+from orchestrator.errors import BlobLost
+from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.llm.cost_estimate import CHARS_PER_TOKEN
-from orchestrator.migrate.models.failure_evidence import render_failures
 from orchestrator.migrate.models.related_files import choose_examples, choose_siblings
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.roles import ContextPiece, FileBrief
@@ -20,6 +24,71 @@ from worktrees.git import Git
 from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs, write_empty_tree
 from worktrees.safety.path_rules import escape_path
+
+_TESTS = 20
+_EJECTIONS = 6
+"""Of very many failed tries the newest are told."""
+
+
+async def render_failures(context: RunContext, file: FileRecord, task: TaskState | None) -> str:
+    """Return why the file could not land so far, newest first; empty if nothing has failed.
+
+    That is reasons, failing tests, what the check printed, and what was found in earlier attempts of `task`.
+    """
+    parts = []
+    if file.status.is_failed:
+        parts.append(_describe_latest(file))
+    ejections = [ejection for ejection in context.state.ejections if ejection.unit == UnitId(file.path)]
+    for ejection in reversed(ejections[-_EJECTIONS:]):
+        parts.append(await _describe_ejection(context, ejection))
+    parts += _list_refusals(task)
+    return "\n\n".join(filter(None, parts))
+
+
+def _describe_latest(file: FileRecord) -> str:
+    if not file.reason:
+        return ""
+    text = f"The latest change failed: {file.reason}"
+    if file.signature:
+        text += f"\nWhat it has in common with failures of its kind: {file.signature}"
+    return text
+
+
+async def _describe_ejection(context: RunContext, ejection: UnitEjected) -> str:
+    difference = ejection.difference
+    kinds = (
+        ("tests that fail with the change and did not before", difference.new_failures),
+        ("tests that are missing with the change", difference.missing_tests),
+        ("tests that are skipped with the change", difference.newly_skipped),
+        ("tests that say one thing in one run and another in the next", difference.unsettled),
+        ("red only together with the changes of", tuple(map(str, ejection.partners))),
+    )
+    lines = [f"Found by the tests in {ejection.round}:", *difference.problems]
+    for what, names in kinds:
+        if names:
+            lines.append(f"{what} ({len(names)}): {', '.join(names[:_TESTS])}")
+    if printed := await _read_excerpt(context, ejection):
+        lines += ["The check printed:", printed]
+    return "\n".join(lines)
+
+
+async def _read_excerpt(context: RunContext, ejection: UnitEjected) -> str:
+    """Return the lines of the receipt that tell most; empty if there is none, or a damaged journal has lost it."""
+    difference = ejection.difference
+    if not ejection.receipts or ejection.receipts[-1] not in context.state.receipts:
+        return ""
+    with suppress(BlobLost):
+        output = await context.journal.read_text(context.state.receipts[ejection.receipts[-1]].output)
+        return extract_failure_excerpt(output, (*difference.lost_tests, *difference.unsettled))
+    return ""
+
+
+def _list_refusals(task: TaskState | None) -> Iterator[str]:
+    for given in reversed(task.verdicts if task else ()):
+        if given.verdict.kind != VerdictKind.MERGE and given.verdict.reasons:
+            reasons = "\n".join(given.verdict.reasons)
+            yield f"Found in the result of an earlier attempt:\n{reasons}"
+
 
 _MARK_CHARS = 60
 """Room for the line that says how much is not shown."""
