@@ -10,7 +10,7 @@ from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import Units, merge_groups
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
-from orchestrator.queue.culprit_search import NoSuspectEvidence, SuspectEvidence, SymptomCause
+from orchestrator.queue.culprit_search import SuspectEvidence, SymptomCause
 from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch, UnionClash, UnionTester
 from orchestrator.queue.landing_round import CulpritSearchResult, LandingResult, LandingRound, LandingTools
 from orchestrator.queue.pr_branch import PrBranch
@@ -32,7 +32,7 @@ class TargetedSearchOptions:
     lands although a test of it has passed and failed on its tree; else whoever makes it so is searched first.
     """
 
-    evidence: SuspectEvidence = field(default_factory=NoSuspectEvidence)
+    evidence: SuspectEvidence = field(default_factory=SuspectEvidence)
     groups: Sequence[Sequence[UnitId]] = ()
     reruns: int = 0
     landed: LandedGroups | None = None
@@ -53,7 +53,6 @@ class TargetedRound(LandingRound):
 
     def __init__(self, tools: LandingTools, composer: Composer, name: str, targeting: TargetedSearchOptions) -> None:
         super().__init__(tools, composer, name)
-        self._tools = tools
         self._targeting = targeting
         self._found: list[CulpritUnits] = []
         self._of_base: set[str] = set()

@@ -47,10 +47,7 @@ class LandingRound:
     """A round that searches by greedy halving: see `orchestrator.queue.bisection`."""
 
     def __init__(self, tools: LandingTools, composer: Composer, name: str) -> None:
-        self._ledger = tools.ledger
-        self._gate = tools.gate
-        self._branch = tools.branch
-        self._hooks = tools.hooks
+        self._tools = tools
         self._composer = composer
         self._name = name
         self._green: ComposedUnion | None = None
@@ -67,16 +64,16 @@ class LandingRound:
         Raises:
             worktrees.errors.RefMoved: somebody else moved the branch; nothing was landed or told.
         """
-        landed = self._ledger.state.head
-        old = await self._branch.read_tip(landed)
+        landed = self._tools.ledger.state.head
+        old = await self._tools.branch.read_tip(landed)
         if old and old != landed:
-            await require_green_tip(self._gate, self._branch, old)
-        found = await self._search(old or self._branch.base, units)
+            await require_green_tip(self._tools.gate, self._tools.branch, old)
+        found = await self._search(old or self._tools.branch.base, units)
         lands = self._green is not None and bool(found.accepted) and not (atomic and set(found.accepted) != set(units))
         if self._green and lands and moves:
             await self._move(old, self._green, found.accepted)
         ejected = self._ejected(found.guilty)
-        await self._ledger.append(*ejected)
+        await self._tools.ledger.append(*ejected)
         return LandingResult(landed=found.accepted if lands else (), ejected=ejected)
 
     async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
@@ -105,14 +102,14 @@ class LandingRound:
         """Judge a union by the whole gate and the hooks; a green one lands unless a larger one is green."""
         fresh = fresh and units not in self._vetoed
         purpose = Purpose.for_queue(self._name)
-        result = await self._gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
+        result = await self._tools.gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
         if result.difference.is_green:
             composed = await self._composer.compose_landing(head, units, composed)
-            if veto := await self._hooks.find_veto(self._moment(head, units, composed)):
+            if veto := await self._tools.hooks.find_veto(self._moment(head, units, composed)):
                 self._vetoed.add(units)
                 refused = Difference(problems=(f"refused by a hook: {veto}",))
                 result = result.model_copy(update={"difference": refused})
-        await self._ledger.append(
+        await self._tools.ledger.append(
             TrialJudged(
                 round=self._name,
                 units=units,
@@ -127,18 +124,18 @@ class LandingRound:
         return result
 
     async def _move(self, old: CommitId | None, green: ComposedUnion, units: Units) -> None:
-        key = self._ledger.build_next_key(f"land/{green.commit}")
-        name, new, tree = self._branch.name, green.commit, green.tree
+        key = self._tools.ledger.build_next_key(f"land/{green.commit}")
+        name, new, tree = self._tools.branch.name, green.commit, green.tree
         started = LandingStarted(key=key, branch=name, old=old, new=new, tree=tree, units=units, parts=green.parts)
         with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed
-            async with record_effect(self._ledger, started) as landing:
-                await self._branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
+            async with record_effect(self._tools.ledger, started) as landing:
+                await self._tools.branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
                 landing.done = LandingFinished(key=key, branch=name, new=new, tree=tree, units=units, parts=green.parts)
-        await self._hooks.notify_after(self._moment(old or self._branch.base, units, green))
+        await self._tools.hooks.notify_after(self._moment(old or self._tools.branch.base, units, green))
 
     def _moment(self, head: CommitId, units: Units, composed: ComposedUnion) -> HookOccurrence:
-        commit = composed.commit
-        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in self._ledger.state.tasks)
+        commit, known = composed.commit, self._tools.ledger.state.tasks
+        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in known)
         landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
         return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 

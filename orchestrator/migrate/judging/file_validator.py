@@ -76,13 +76,12 @@ class FileValidator:
         self, files: Sequence[FileRecord], start: CommitId, level: Level
     ) -> dict[str, RuleViolation]:
         blobs = {file.path: file.blob for file in files if file.blob}
-        records = self._context.state.migration.files
         if not self._rules.needs_workspace(level):
-            return await self._rules.find_violations(blobs, records, level)
+            return await self._rules.find_violations(blobs, level)
         async with self._context.lend_workspace(start, Purpose("rules for files")) as workspace:
             for path, content in (await self._read_contents(files)).items():
                 await workspace.write_file(path, content)
-            return await self._rules.find_violations(blobs, records, level, workspace)
+            return await self._rules.find_violations(blobs, level, workspace)
 
     async def _find_failed_checks(self, files: Sequence[FileRecord], start: CommitId) -> dict[str, RuleViolation]:
         found: dict[str, RuleViolation] = {}

@@ -62,7 +62,7 @@ class MigrationGate:
     def __init__(self, context: RunContext, recipe: Recipe, paths: Container[str] | None = None) -> None:
         self._context = context
         self.recipe = recipe
-        self.rules = FileRules(context.repository.git, recipe)
+        self.rules = FileRules(context, recipe)
         self._runner = self._build_runner(context.hands)
         self._base_runner = self._build_runner(context.baseline_hands or context.hands)
         self._narrow = never_narrow if paths is None else CheckNarrower(recipe, paths)
@@ -180,12 +180,11 @@ class MigrationGate:
 
     async def _check_files(self, judged: _Tree) -> Difference:
         blobs = {path: blob for path, (_, blob) in judged.changes.items()}
-        records = self._context.state.migration.files
         async with self._lend_workspace(judged) as workspace:
-            found = await self.rules.find_violations(blobs, records, judged.level, workspace)
+            found = await self.rules.find_violations(blobs, judged.level, workspace)
             problems = [f"{path}: {violation.reason}" for path, violation in sorted(found.items())]
             if judged.level == "final" and any(map(is_scope_wide, self.recipe.invariant)):
-                left = await self.rules.count_sites_in_scope(blobs, records, workspace)
+                left = await self.rules.count_sites_in_scope(blobs, workspace)
                 problems += check_scope_invariants(self.recipe.invariant, left)
         return Difference(problems=tuple(problems))
 

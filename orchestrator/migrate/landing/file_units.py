@@ -19,6 +19,7 @@ from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import OverlayComposer
+from orchestrator.queue.culprit_search import SuspectEvidence
 from orchestrator.queue.landed_partners import LandedGroups
 from orchestrator.queue.lander import TargetedSearchOptions
 from worktrees.git import Git
@@ -32,7 +33,7 @@ _WORD = re.compile(r"[\w-]+")
 _TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNORECASE)
 
 
-class SourceEvidence:
+class SourceEvidence(SuspectEvidence):
     """Evidence from the output of a red run and the sources of its tests: a `SuspectEvidence`."""
 
     def __init__(self, git: Git, ledger: Ledger) -> None:

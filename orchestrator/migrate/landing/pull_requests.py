@@ -21,8 +21,8 @@ from orchestrator.engine.pull_request.proposal import (
 )
 from orchestrator.migrate.landing.pr_body import render_migration_body
 from orchestrator.migrate.landing.pr_groups import (
-    GroupCommits,
     PullRequestGroup,
+    commit_group,
     format_pr_title,
     get_group_branch,
     group_shards,
@@ -118,7 +118,7 @@ async def _together(
 async def _commit_if_green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
     """Return the group with its commits, if they pass the gate, at the second look if need be."""
     branch = get_group_branch(context.state, group)
-    head = await GroupCommits(context).commit_group(group)
+    head = await commit_group(context, group)
     tree = TreeId(await read_tree_id(context.repository.git, head))
     for is_second_look in (False, True):
         result = await gate.judge_tree(head, tree, Purpose(f"pull request {group.name}"), fresh=is_second_look)

@@ -54,14 +54,8 @@ def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) ->
     latest = find_latest_file_task(state, step, path)
     if latest is None or latest.status.is_terminal:
         return None
-    if _is_under_way(latest) or len(latest.attempts) < attempt:
-        return latest
-    return None
-
-
-def _is_under_way(task: TaskState) -> bool:
-    """Return True if its latest attempt has no verdict yet: an earlier process was cut off in it."""
-    return task.attempt is not None and task.verdict is None
+    was_cut_off = latest.attempt is not None and latest.verdict is None
+    return latest if was_cut_off or len(latest.attempts) < attempt else None
 
 
 def build_step_task(recipe: Recipe, step: ModelStep) -> TaskCreated:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
@@ -112,12 +112,10 @@ class AttemptReviewer:
 
     async def _commit_alone(self, blob: str) -> CommitId:
         """Return a commit of the start with nothing but this file changed."""
-        tree = await overlay_tree(self._git, await self._read_start_tree(), {self._file.path: (self._file.mode, blob)})
+        start = await self._context.read_tree_id(self._at.start)
+        tree = await overlay_tree(self._git, start, {self._file.path: (self._file.mode, blob)})
         message = f"{escape_path(self._file.path)} alone\n"
         return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.commit_date))
-
-    async def _read_start_tree(self) -> TreeId:
-        return await self._context.read_tree_id(self._at.start)
 
     async def _find_reasons(
         self, task: TaskState, blob: str, alone: CommitId

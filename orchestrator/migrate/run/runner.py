@@ -67,10 +67,6 @@ class MigrationRunner:
             self._gates[recipe.revision] = MigrationGate(self._context, recipe, self._paths)
         return self._gates[recipe.revision]
 
-    @property
-    def _lander(self) -> WaveLander:
-        return WaveLander(self._context, self._gate)
-
     async def run_migration(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
 
@@ -135,7 +131,7 @@ class MigrationRunner:
         if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
             return  # nothing lands while something fails, or belongs to a later pass, which lands it all
         await self._plan_rest()
-        await self._lander.land_wave(name, wave, group, is_atomic=is_atomic)
+        await WaveLander(self._context, self._gate).land_wave(name, wave, group, is_atomic=is_atomic)
         await self._context.journal.append(*build_task_ends(self._context.state, self._recipe))
         await self._plan_rest()
 

@@ -62,11 +62,7 @@ def _parse_rules(text: str) -> Iterator[tuple[re.Pattern[str], str]]:
         if not words or words[0].startswith(("#", "!")):
             continue
         if (pattern := _compile_glob(words[0])) is not None:
-            yield pattern, " ".join(_list_owners(words[1:])) or default
-
-
-def _list_owners(words: Iterable[str]) -> Iterator[str]:
-    return takewhile(lambda word: not word.startswith("#"), words)
+            yield pattern, " ".join(takewhile(lambda word: not word.startswith("#"), words[1:])) or default
 
 
 def _compile_glob(glob: str) -> re.Pattern[str] | None:

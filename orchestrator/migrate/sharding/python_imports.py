@@ -32,7 +32,6 @@ class ModuleIndex:
     def __init__(self, paths: Sequence[str]) -> None:
         self._files: dict[tuple[str, ...], set[str]] = defaultdict(set)
         self._packages = {str(PurePosixPath(path).parent) for path in filter(_is_package, paths)}
-        self._names: dict[str, tuple[str, ...]] = {}
         for path in paths:
             parts = _split_module_name(path)
             for start in self._starts(path, parts):

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.sharding.shards import find_pairs
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
@@ -109,11 +108,6 @@ def _list_pair_rules(files: Sequence[str]) -> Iterator[str]:
 
 def _count_pairs(rule: str, known: set[str]) -> int:
     return sum(test in known for _, test in find_pairs(sorted(known), [rule]))
-
-
-def find_codeowners(project: RepositoryFiles) -> str:
-    """Return the file that names owners; empty if there is none."""
-    return find_owners_file(project.paths) or ""
 
 
 def list_environments(project: RepositoryFiles) -> tuple[str, ...]:

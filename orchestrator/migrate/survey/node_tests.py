@@ -54,7 +54,8 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     bare = _WRAPPERS.sub("", line)
     runner = re.split(r"\s", bare, maxsplit=1)[0].rpartition("/")[2]
     if runner not in _REPORTERS or (runner == "node" and "--test" not in bare.split()):
-        return _build_plain_node(bare)
+        is_plain = re.fullmatch(r"node\s+\S+", bare)  # `node test.js`: TAP, or its exit code alone
+        return TestCommand(bare, "auto", "package.json") if is_plain else None
     bare = re.sub(r"\s*\|.*$", "", bare)  # what it is piped into only makes it pretty
     if runner == "node":
         return TestCommand(bare.replace("--test", "--test --test-reporter=tap", 1), "tap", "package.json")
@@ -66,13 +67,6 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     if runner == "vitest" and " run" not in bare:
         bare = bare.replace("vitest", "vitest run", 1)
     return TestCommand(f"{bare} {options}".strip(), report, "package.json")
-
-
-def _build_plain_node(line: str) -> TestCommand | None:
-    """`node test.js`: of a file that tells in TAP, or with its exit code alone."""
-    if not re.fullmatch(r"node\s+\S+", line):
-        return None
-    return TestCommand(line, "auto", "package.json")
 
 
 def _build_jest(line: str, package: Mapping[str, Any]) -> TestCommand:

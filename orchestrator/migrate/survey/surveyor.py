@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.node_tests import find_node_command
@@ -25,7 +26,7 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         exclude=foreign,
         pairs=layout.build_pair_rules(files),
         command=command,
-        codeowners=layout.find_codeowners(project),
+        codeowners=find_owners_file(project.paths) or "",
         environments=environments,
         manifests=layout.list_manifests(project),
         branch=project.branch,

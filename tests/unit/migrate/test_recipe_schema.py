@@ -13,10 +13,10 @@ from orchestrator.migrate.recipe.json_schema import (
     TABLES,
     build_recipe_schema,
     load_key_meanings,
-    render_key_reference,
     select_table,
 )
 from tests.golden import check_golden
+from tools.recipe_reference import render_key_reference
 
 ROOT = Path(__file__).parents[3]
 RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.toml"))
