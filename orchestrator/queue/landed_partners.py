@@ -22,6 +22,12 @@ _MOST_PROBES = 200
 """A search that has asked so often is going round in circles, as tests that come and go can make it do."""
 
 
+_MOST_SOUGHT = 8
+"""For no more of the guilty of one round partners are sought: a name is worth some runs, and changes no verdict."""
+_PROBES_A_HALVING, _PROBES_MORE = 4, 12
+"""After so many probes for each time that what landed can be halved, and so many more, partners are given up."""
+
+
 class UnionClash(Exception):
     """A union cannot be tested: a unit conflicts without units that a larger union holds. Halving decides then."""
 
@@ -119,12 +125,6 @@ class UnionTester:
         """Return the union of the groups of these units."""
         wanted = set(units)
         return sum(1 << place for place, group in enumerate(self._groups) if wanted.intersection(group))
-
-
-_MOST_SOUGHT = 8
-"""For no more of the guilty of one round partners are sought: a name is worth some runs, and changes no verdict."""
-_PROBES_A_HALVING, _PROBES_MORE = 4, 12
-"""After so many probes for each time that what landed can be halved, and so many more, partners are given up."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import move_ref, read_ref
 from worktrees.repositories.repository import GitRepository
 
+_NAMED = 3
+
 
 @dataclass(frozen=True)
 class LandingFence:
@@ -86,9 +88,6 @@ class PrBranch:
                     "another process has taken over the run; this one stops and lands nothing more"
                 ) from None
             raise
-
-
-_NAMED = 3
 
 
 async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> None:

@@ -16,6 +16,21 @@ from operator import and_, or_
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, can_hide_symptom
 
+RUNS_FOR_FLAKY = 3
+"""So often must a union not show a symptom that comes and goes before that counts."""
+RUNS_FOR_SINGLE_UNIT = 2
+"""So often must a unit alone not show what it is suspected of before partners are searched for."""
+RUNS_FOR_BASE = 2
+"""So often must the base not show a symptom before anybody is suspected of it."""
+RUNS_FOR_PAIR_PART = 3
+"""So often must a pair not show it while one of the two is left out, before that is believed."""
+RUNS_FOR_PAIR = 3
+"""So often must unions with all units of a pair show what none does that lacks one of them."""
+RUNS_FOR_FLAKY_PAIR_PART = 4
+"""So often must each of a pair by itself not show what comes and goes, and `RUNS_FOR_PAIR` times both together."""
+_FEW = 8
+"""Among so few units one can be looked at without the others, whatever else is in the union."""
+
 
 def select_lower_half(members: int) -> int:
     """Return the first half of a set, in landing order; the larger one."""
@@ -43,22 +58,6 @@ def is_subset(part: int, whole: int) -> bool:
 def union_sets(sets: Iterable[int]) -> int:
     """Return the members of all the sets."""
     return reduce(or_, sets, 0)
-
-
-RUNS_FOR_FLAKY = 3
-"""So often must a union not show a symptom that comes and goes before that counts."""
-RUNS_FOR_SINGLE_UNIT = 2
-"""So often must a unit alone not show what it is suspected of before partners are searched for."""
-RUNS_FOR_BASE = 2
-"""So often must the base not show a symptom before anybody is suspected of it."""
-RUNS_FOR_PAIR_PART = 3
-"""So often must a pair not show it while one of the two is left out, before that is believed."""
-RUNS_FOR_PAIR = 3
-"""So often must unions with all units of a pair show what none does that lacks one of them."""
-RUNS_FOR_FLAKY_PAIR_PART = 4
-"""So often must each of a pair by itself not show what comes and goes, and `RUNS_FOR_PAIR` times both together."""
-_FEW = 8
-"""Among so few units one can be looked at without the others, whatever else is in the union."""
 
 
 class UnionResult(FrozenModel):

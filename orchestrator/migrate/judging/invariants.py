@@ -12,6 +12,12 @@ from orchestrator.domain.recipe.verify import Invariant, InvariantKind, Level
 from orchestrator.engine.context import RunContext
 from worktrees.object_store.trees import list_tree
 
+FILE_KINDS = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
+"""Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
+TREE_KINDS: frozenset[InvariantKind] = frozenset({"command", "tests-not-lost", "old-source-passes"})
+SITE_KINDS = frozenset({"sites-at-most", "sites-at-least"})
+_ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
+
 
 class ChangedRegion(NamedTuple):
     """Neighbouring lines that were replaced: `removed` of them from `old_line` on became `added` at `new_line`.
@@ -57,13 +63,6 @@ class FileChange:
     def changed_lines(self) -> int:
         """The number of lines taken out and put in."""
         return sum(region.removed + region.added for region in self.regions)
-
-
-FILE_KINDS = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
-"""Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
-TREE_KINDS: frozenset[InvariantKind] = frozenset({"command", "tests-not-lost", "old-source-passes"})
-SITE_KINDS = frozenset({"sites-at-most", "sites-at-least"})
-_ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
 
 
 def select_due_invariants(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:

@@ -21,6 +21,13 @@ _NO_TESTS = frozenset({"conftest", "__init__"})
 _RUN = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".go", ".rb", ".java")
 
 
+_PREFIXES = (COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX)
+_ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".java", ".kt", ".go")
+_ROOTS = ("", "src/", "test/", "tests/", "src/test/java/", "src/test/kotlin/")
+_MOST_FILES = 50
+"""With more files than this a narrow run saves little, and its command line may become too long."""
+
+
 @dataclass(frozen=True)
 class SelectedTests:
     """Test files, sorted, or None where all tests are to run, such as for `files_without_tests`."""
@@ -108,13 +115,6 @@ def _strip_test_affixes(path: str) -> str:
     """Return `core` for `tests/test_core.py`, `core_test.go` and `core.spec.ts`."""
     found = _AFFIXES.match(PurePosixPath(path).stem)
     return found[1] if found else path
-
-
-_PREFIXES = (COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX)
-_ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".java", ".kt", ".go")
-_ROOTS = ("", "src/", "test/", "tests/", "src/test/java/", "src/test/kotlin/")
-_MOST_FILES = 50
-"""With more files than this a narrow run saves little, and its command line may become too long."""
 
 
 def find_test_file(test: str, paths: Container[str]) -> str | None:

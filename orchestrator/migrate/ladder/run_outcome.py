@@ -32,6 +32,10 @@ _HELD = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.EJECTED, File
 """Where files can still stand at the end of a run: those of shards that are held."""
 
 
+_SHOWN = 5
+_TRIED = frozenset({FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.UNCHANGED})
+
+
 def build_last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
     """Return the ends of files that still stand on a ladder which has ended."""
     moves = []
@@ -91,10 +95,6 @@ def _describe_counts(counts: Mapping[FileStatus, int], words: Mapping[FileStatus
     return [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]
 
 
-_SHOWN = 5
-_TRIED = frozenset({FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.UNCHANGED})
-
-
 class FailureGroup(FrozenModel):
     """Files that failed alike."""
 
@@ -110,10 +110,14 @@ class FailureGroup(FrozenModel):
 
 def group_failures(files: Iterable[FileRecord]) -> list[FailureGroup]:
     """Return the files whose ladder ended without landing, by the signature of their failure, most first."""
+    return group_by_signature(file for file in files if file.status.is_left_over and file.signature)
+
+
+def group_by_signature(files: Iterable[FileRecord]) -> list[FailureGroup]:
+    """Return failed files by the signature of their failure, most first; the reason is that of the first one."""
     found: defaultdict[str, list[FileRecord]] = defaultdict(list)
     for file in files:
-        if file.status.is_left_over and file.signature:
-            found[file.signature].append(file)
+        found[file.signature].append(file)
     groups = []
     for signature, alike in found.items():
         paths = tuple(sorted(file.path for file in alike))

@@ -29,6 +29,9 @@ TOGETHER = "together"
 _FOREIGN = re.compile(r"[^A-Za-z0-9_+=-]+")
 
 
+_Blobs = dict[str, tuple[str, str] | None]
+
+
 @dataclass(frozen=True)
 class PullRequestGroup:
     """Shards that are reviewed as one, in landing order."""
@@ -137,9 +140,6 @@ def _split_shards(shards: Sequence[Shard], max_files: int) -> list[list[Shard]]:
         parts[-1].append(shard)
         size += len(shard.files)
     return parts
-
-
-_Blobs = dict[str, tuple[str, str] | None]
 
 
 async def commit_group(context: RunContext, group: PullRequestGroup) -> CommitId:

@@ -20,6 +20,7 @@ from orchestrator.migrate.landing.file_units import FileUnits
 from orchestrator.migrate.sharding.import_graph import read_import_graph
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
+from orchestrator.ports.hooks import NO_HOOKS
 from orchestrator.queue.lander import Lander
 from worktrees.object_store.trees import map_tree
 
@@ -58,15 +59,8 @@ class WaveLander:
         files = await self._test_shards(name, [file for file in waiting if not group.is_behind(file)])
         if self._list_approval_reasons(files):
             files = await self._test_together(name, files, self._gate, is_atomic=is_atomic)
-        if not files or not await self._may_land(name, files):
-            return
-        context, units = self._context, _list_units(files)
-        lander = Lander(context.journal, self._gate, context.branch, context.hooks)
-        targeting, composer = self._units.build_targeting(units), self._units.build_composer(files)
-        landing = await lander.land_units(name, units, composer, targeting, atomic=is_atomic)
-        await self._mark_landed(wave, [file for file in files if file.path in landing.landed])
-        for ejected in landing.ejected:
-            await self._mark_ejected(ejected)
+        if files and await self._may_land(name, files):
+            await self._test_together(name, files, self._gate, is_atomic=is_atomic, wave=wave)
 
     async def _test_shards(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
         """Return the files whose shards are green by the checks of level shard; send back the guilty of a red shard."""
@@ -81,17 +75,20 @@ class WaveLander:
         return [file for file in files if is_changed(self._context.state.migration.files[file.path])]
 
     async def _test_together(
-        self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False
+        self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False, wave: Wave | None = None
     ) -> list[FileRecord]:
-        """Return the files that are green together, none of which lands yet; send back the guilty."""
-        context, units = self._context, _list_units(files)
-        lander = Lander(context.journal, gate, context.branch)
+        """Return the files that are green together; send back the guilty. They land if `wave`, theirs, is given."""
+        context, units, lands = self._context, _list_units(files), wave is not None
+        lander = Lander(context.journal, gate, context.branch, context.hooks if lands else NO_HOOKS)
         targeting = self._units.build_targeting(units, beside_landed=gate is self._gate)
         composer = self._units.build_composer(files)
-        found = await lander.land_units(name, units, composer, targeting, atomic=is_atomic, moves=False)
+        found = await lander.land_units(name, units, composer, targeting, atomic=is_atomic, moves=lands)
+        green = [file for file in files if file.path in found.landed]
+        if wave is not None:
+            await self._mark_landed(wave, green)
         for ejected in found.ejected:
             await self._mark_ejected(ejected)
-        return [file for file in files if file.path in found.landed]
+        return green
 
     def _list_approval_reasons(self, files: Sequence[FileRecord]) -> list[str]:
         """Return why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""

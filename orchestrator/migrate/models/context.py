@@ -30,6 +30,13 @@ _EJECTIONS = 6
 """Of very many failed tries the newest are told."""
 
 
+_MARK_CHARS = 60
+"""Room for the line that says how much is not shown."""
+_FILE_BYTES = 512 * 1024
+"""A larger file is shown to no model: it can look into it by its tools."""
+_PLAIN = frozenset({"100644", "100755"})
+
+
 async def render_failures(context: RunContext, file: FileRecord, task: TaskState | None) -> str:
     """Return why the file could not land so far, newest first; empty if nothing has failed.
 
@@ -88,10 +95,6 @@ def _list_refusals(task: TaskState | None) -> Iterator[str]:
         if given.verdict.kind != VerdictKind.MERGE and given.verdict.reasons:
             reasons = "\n".join(given.verdict.reasons)
             yield f"Found in the result of an earlier attempt:\n{reasons}"
-
-
-_MARK_CHARS = 60
-"""Room for the line that says how much is not shown."""
 
 
 @dataclass(frozen=True)
@@ -153,11 +156,6 @@ def _count_fitting_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
             return count, used
         used += len(line) + 1
     return len(lines), used
-
-
-_FILE_BYTES = 512 * 1024
-"""A larger file is shown to no model: it can look into it by its tools."""
-_PLAIN = frozenset({"100644", "100755"})
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,11 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Site
 from orchestrator.errors import UsageProblem
 
+_PROMPT_FILE = re.compile(r"\S+\.(?:md|txt)\Z")
+_PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")
+_MOST_CHARS = 100_000
+_RULE_ADVICE = "; name a file with an ast-grep rule, or write the rule itself over several lines"
+
 
 @contextmanager
 def locate_problems(path: Path) -> Iterator[None]:
@@ -70,12 +75,6 @@ def _find_below(values: object, part: str | int) -> TomlKey:
             if part in (place, entry) or (isinstance(entry, dict) and entry.get("id") == part):
                 return (place,)
     return ()
-
-
-_PROMPT_FILE = re.compile(r"\S+\.(?:md|txt)\Z")
-_PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")
-_MOST_CHARS = 100_000
-_RULE_ADVICE = "; name a file with an ast-grep rule, or write the rule itself over several lines"
 
 
 def load_recipe(path: Path) -> Recipe:

@@ -6,7 +6,6 @@ Failures that codemods are known for stand in `known_signatures.toml`.
 import hashlib
 import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,10 +26,17 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ladder.passes import is_remedy_for, is_wanted_by_sites
-from orchestrator.migrate.ladder.run_outcome import FailureGroup
+from orchestrator.migrate.ladder.run_outcome import FailureGroup, group_by_signature
 from orchestrator.migrate.recipe.toml_writer import diff_recipes
 
 _DATA = Path(__file__).with_name("known_signatures.toml")
+
+
+_FAILED = frozenset(
+    {*(FileStatus.RESTORED, FileStatus.EJECTED), *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN)}
+)
+_LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
+"""Files on which a person has had the last word; `retry` brings them back."""
 
 
 class KnownFailure(FrozenModel):
@@ -69,20 +75,12 @@ def load_known_failures() -> tuple[KnownFailure, ...]:
     return tuple(map(KnownFailure.model_validate, tables))
 
 
-_FAILED = frozenset(
-    {*(FileStatus.RESTORED, FileStatus.EJECTED), *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN)}
-)
-_LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
-"""Files on which a person has had the last word; `retry` brings them back."""
-
-
 @dataclass(frozen=True)
 class RecipeProposal:
-    """A recipe that may mend what many files failed of alike: their signature, what it adds, and why that may help."""
+    """A recipe that may mend what a group of files failed of alike, and why that may help."""
 
     recipe: Recipe
-    signature: str
-    paths: tuple[str, ...]
+    group: FailureGroup
     why: str
 
 
@@ -148,16 +146,12 @@ def build_proposal(
     Returns:
         None if too few files failed alike, or if the recipe has every rung that could be proposed.
     """
-    groups: defaultdict[str, list[FileRecord]] = defaultdict(list)
-    for file in state.migration.files.values():
-        if _is_stuck(file, recipe):
-            groups[file.signature].append(file)
-    for signature, alike in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        if not 0 < recipe.stop.same_signature <= len(alike):
+    for group in group_by_signature(file for file in state.migration.files.values() if _is_stuck(file, recipe)):
+        if not 0 < recipe.stop.same_signature <= len(group.paths):
             continue
-        if found := _find_remedy(recipe, alike[0], known, has_model):
+        if found := _find_remedy(recipe, group, known, has_model):
             step, reason = found
-            return RecipeProposal(_add_step(recipe, step), signature, tuple(file.path for file in alike), reason)
+            return RecipeProposal(_add_step(recipe, step), group, reason)
     return None
 
 
@@ -172,13 +166,13 @@ def _is_stuck(file: FileRecord, recipe: Recipe) -> bool:
 
 
 def _find_remedy(
-    recipe: Recipe, file: FileRecord, known: Sequence[KnownFailure], has_model: bool
+    recipe: Recipe, group: FailureGroup, known: Sequence[KnownFailure], has_model: bool
 ) -> tuple[Step, str] | None:
-    """Return a step that may mend what a file failed of, and why it may."""
+    """Return a step that may mend what files failed of alike, and why it may."""
     taken = [step.id for step in recipe.step]
     for failure in known:
         remedy = failure.build_remedy(taken)
-        if failure.has_remedy_for(recipe, file.signature, file.reason) and not _has_step(recipe, remedy):
+        if failure.has_remedy_for(recipe, group.signature, group.reason) and not _has_step(recipe, remedy):
             return remedy, failure.why
     kinds = {step.kind for step in recipe.step if step.when == "failed"}
     if has_model and "llm" not in kinds:
@@ -239,8 +233,8 @@ async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) ->
     approval = build_run_approval(
         context,
         "recipe",
-        hashlib.sha256(f"{found.signature}\0{found.recipe.revision}".encode()).hexdigest()[:8],
-        f"go on by a revised recipe? {_build_failure_group(context, found).summary}",
+        hashlib.sha256(f"{found.group.signature}\0{found.recipe.revision}".encode()).hexdigest()[:8],
+        f"go on by a revised recipe? {found.group.summary}",
         [found.why, *diff_recipes(recipe, found.recipe).splitlines()],
         recipe=found.recipe.dump_values(),
     )
@@ -248,8 +242,3 @@ async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) ->
         await ask_person(context, approval)
     elif approval.item not in context.state.approvals:
         await context.journal.append(ApprovalRequested(approval=approval))
-
-
-def _build_failure_group(context: RunContext, found: RecipeProposal) -> FailureGroup:
-    reason = context.state.migration.files[found.paths[0]].reason
-    return FailureGroup(signature=found.signature, paths=found.paths, reason=reason)

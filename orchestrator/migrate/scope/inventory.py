@@ -28,6 +28,10 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
 
 
+FILE_MODES = frozenset({"100644", "100755"})
+"""The modes of regular files in git."""
+
+
 def find_owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
     """Return the path of the file that names owners; None if `auto` finds none.
 
@@ -79,10 +83,6 @@ def _compile_glob(glob: str) -> re.Pattern[str] | None:
     if "/" in glob and glob.endswith("/*"):
         return re.compile(compiled.pattern.rpartition("(?:")[0] + "$")
     return compiled
-
-
-FILE_MODES = frozenset({"100644", "100755"})
-"""The modes of regular files in git."""
 
 
 async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:

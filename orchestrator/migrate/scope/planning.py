@@ -33,6 +33,10 @@ UNOWNED = "nobody"
 _NEAR = 0.5
 
 
+_NO_LINES: Mapping[str, int] = MappingProxyType({})
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class WorkFilter:
     """`only` holds globs as in .gitignore, `owner:NAME` and `shard:NAME`; empty for everything.
@@ -124,10 +128,6 @@ def _explain_nothing(wish: str, total: int, name: str, known: Iterable[str], oth
     near = get_close_matches(name, sorted(known), n=3, cutoff=_NEAR)
     hint = f"did you mean {' or '.join(near)}?" if near else otherwise
     return f"--only {wish!r} means none of the {total} files that the migration would work on: {hint}"
-
-
-_NO_LINES: Mapping[str, int] = MappingProxyType({})
-_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def needs_hands(recipe: Recipe) -> bool:

@@ -29,6 +29,11 @@ _TOKEN = re.compile(
 )
 
 
+PYTHON_SUFFIXES = (".py", ".pyi")
+_CODE_BYTES = 1024 * 1024
+_FILE_MODES = frozenset({"100644", "100755"})
+
+
 def parse_script_imports(path: str, content: bytes, known: Container[str]) -> set[str]:
     """Return those of the known files that a file imports or requires."""
     folder = PurePosixPath(path).parent
@@ -50,11 +55,6 @@ def _list_candidates(place: str) -> Iterator[str]:
         yield place + suffix
     for suffix in _ADDED:
         yield f"{place}/index{suffix}".removeprefix("./")
-
-
-PYTHON_SUFFIXES = (".py", ".pyi")
-_CODE_BYTES = 1024 * 1024
-_FILE_MODES = frozenset({"100644", "100755"})
 
 
 @dataclass(frozen=True)

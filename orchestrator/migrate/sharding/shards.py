@@ -11,6 +11,11 @@ from orchestrator.domain.recipe.shard import PAIR_SEPARATOR, ShardKey, ShardRule
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.queue.bisection import merge_groups
 
+SAMPLE_SHARD = "sample"
+"""The name of the shard that goes first."""
+_ODD = re.compile(r"[^\w.@+/-]+")
+_REVISION = re.compile(r"\.r(\d+)$")
+
 
 def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return the paths in blocks that are never divided, sorted by their first members; most have one path.
@@ -34,12 +39,6 @@ def find_pairs(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str
         for path in paths:
             if match := compiled.fullmatch(path):
                 yield path, match.expand(template.strip())
-
-
-SAMPLE_SHARD = "sample"
-"""The name of the shard that goes first."""
-_ODD = re.compile(r"[^\w.@+/-]+")
-_REVISION = re.compile(r"\.r(\d+)$")
 
 
 @dataclass(frozen=True)

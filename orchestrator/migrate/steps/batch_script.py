@@ -41,6 +41,13 @@ echo end >> "$_ob_dir/diary"
 """
 
 
+_AIM_S = 8.0
+_MOST = 64
+_FIRST = 4
+_WEIGHT = 0.3
+_SHOWN = 8
+
+
 @dataclass(frozen=True)
 class FileCommand:
     """One command line and the file it is for; `content` is put into the file before, None leaves what stands there."""
@@ -123,13 +130,6 @@ def _parse_record(files: Mapping[str, bytes], number: int, record: str) -> FileC
 def has_notice(state: RunState, code: NoticeCode, subject: str) -> bool:
     """Return True if a notice of this code about this step or check has been written."""
     return any(notice.code == code and notice.subject == subject for notice in state.notices)
-
-
-_AIM_S = 8.0
-_MOST = 64
-_FIRST = 4
-_WEIGHT = 0.3
-_SHOWN = 8
 
 
 class BatchSizer:

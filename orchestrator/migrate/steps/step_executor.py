@@ -23,6 +23,12 @@ from worktrees.git import Git
 from worktrees.object_store.clean_smudge import read_filtered_blobs
 from worktrees.object_store.trees import list_tree, read_blobs
 
+NOT_IDEMPOTENT = "not idempotent"
+_MOST_BYTES = 120_000
+"""Of a command line: the kernel takes 131,072 as one argument."""
+_NODE_S = 60.0
+_AT_ONCE = 32
+
 
 def build_step_command(step: TransformStep, paths: Sequence[str]) -> str:
     """Return the command line that does a step's work on these files.
@@ -69,13 +75,6 @@ def _build_output(step: RewriteStep, before: bytes, after: bytes | None, seconds
         return StepOutput(CommandEnding.EXITED, 0, seconds, "", after)
     detail = f"its pattern took longer than {step.timeout_s:g} s, or made the file too large"
     return StepOutput(CommandEnding.TIMED_OUT, None, seconds, "", before, detail)
-
-
-NOT_IDEMPOTENT = "not idempotent"
-_MOST_BYTES = 120_000
-"""Of a command line: the kernel takes 131,072 as one argument."""
-_NODE_S = 60.0
-_AT_ONCE = 32
 
 
 @dataclass(frozen=True)

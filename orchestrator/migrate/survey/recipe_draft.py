@@ -18,6 +18,11 @@ _OF_THE_SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
 _ANYWHERE = frozenset({"sed", "perl", "sh", "bash", "python", "python3", "node", "npx"})
 
 
+_SCHEMA = """# orchestrate migrate plan FILE shows what it would do, orchestrate migrate run FILE does it. For editors:
+# orchestrate migrate schema --out recipe.schema.json, and #:schema ./recipe.schema.json as the first line.
+"""
+
+
 @dataclass(frozen=True)
 class RecipeTools:
     """`elsewhere` are directories outside the checkout to bind, in which `found_there` are; `missing` are nowhere.
@@ -92,11 +97,6 @@ def _find_prefix(program: Path) -> str:
     if prefix.name == "bin":
         prefix = prefix.parent
     return "" if prefix in _OF_THE_SYSTEM else str(prefix)
-
-
-_SCHEMA = """# orchestrate migrate plan FILE shows what it would do, orchestrate migrate run FILE does it. For editors:
-# orchestrate migrate schema --out recipe.schema.json, and #:schema ./recipe.schema.json as the first line.
-"""
 
 
 def fill_template(template: RecipeTemplate, findings: Findings, words: Mapping[str, str], tools: RecipeTools) -> str:

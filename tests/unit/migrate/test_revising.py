@@ -131,7 +131,7 @@ def test_a_known_failure_is_answered_with_its_known_remedy() -> None:
     assert found is not None
     step = found.recipe.step[-1]
     assert (step.kind, step.engine, step.pattern, step.rewrite) == ("rewrite", "ast-grep", "$A.exception", "$A.value")
-    assert (found.signature, found.paths) == (EXCEPTION, ("0.py", "1.py", "2.py"))
+    assert (found.group.signature, found.group.paths) == (EXCEPTION, ("0.py", "1.py", "2.py"))
     assert set(build_revision(stuck(EXCEPTION), recipe(FIRST), found.recipe).redo) == {"0.py", "1.py", "2.py"}
 
 
