@@ -98,7 +98,7 @@ class TargetedRound(LandingRound):
         self, tester: UnionTester, head: CommitId, union: int, composed: ComposedUnion, *, is_again: bool
     ) -> GateResult:
         reruns = self._targeting.reruns
-        result = await self._judged(head, tester.list_units(union), composed, fresh=is_again, reruns=reruns)
+        result = await self._judge_union(head, tester.list_units(union), composed, fresh=is_again, reruns=reruns)
         searched = None if result.is_whole else frozenset[str]()
         tester.results.append(
             UnionResult(members=union, symptoms=collect_symptoms(result.difference), searched=searched)

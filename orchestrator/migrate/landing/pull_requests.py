@@ -74,10 +74,10 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     if await context.read_branch_tip() is None:
         return ()
     groups = group_shards(context.state, recipe) if recipe.merge.has_groups else ()
-    alone, red = await _judged(context, gate, groups)
+    alone, red = await _split_by_verdict(context, gate, groups)
     kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
     if red and not kept:
-        ready = await _together(context, gate, alone, red)
+        ready = await _join_red_groups(context, gate, alone, red)
     else:
         ready = alone
     if ready:
@@ -90,10 +90,10 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     return kept
 
 
-async def _judged(
+async def _split_by_verdict(
     context: RunContext, gate: Gate, groups: Sequence[PullRequestGroup]
 ) -> tuple[list[_Ready], list[PullRequestGroup]]:
-    """The groups that are green on their own, and those that are not."""
+    """Return the groups that are green on their own, and those that are not."""
     ready: list[_Ready] = []
     red: list[PullRequestGroup] = []
     for group in groups:
@@ -104,7 +104,7 @@ async def _judged(
     return ready, red
 
 
-async def _together(
+async def _join_red_groups(
     context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[PullRequestGroup]
 ) -> Sequence[_Ready]:
     """Return those that are ready, and the red ones as one; none if everything has to go together."""

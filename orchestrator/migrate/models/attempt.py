@@ -136,11 +136,11 @@ class FileAttempt:
             *(LensVoted(task=task, number=number, vote=vote) for vote in review.votes),
             VerdictGiven(task=task, number=number, verdict=verdict),
             *self._tell_strays(review),
-            await self._moved(state, review, verdict),
+            await self._build_move(state, review, verdict),
         )
         await notify_verdict_given(self._context, task)
 
-    async def _moved(self, state: TaskState, review: AttemptReview, verdict: Verdict) -> FileMoved:
+    async def _build_move(self, state: TaskState, review: AttemptReview, verdict: Verdict) -> FileMoved:
         if verdict.kind != VerdictKind.MERGE:
             reason = "; ".join(verdict.reasons)
             if state.ends[-1].exit == Exit.OUT_OF_BUDGET:
@@ -155,10 +155,10 @@ class FileAttempt:
             blob=review.blob,
             seconds=self._seconds,
             attempt=self._at.attempt,
-            left=await self._sites(review.blob or ""),
+            left=await self._count_sites_left(review.blob or ""),
         )
 
-    async def _sites(self, blob: str) -> int | None:
+    async def _count_sites_left(self, blob: str) -> int | None:
         scope = self._at.recipe.scope
         if not scope.site:
             return None
