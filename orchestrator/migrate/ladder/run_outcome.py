@@ -1,7 +1,7 @@
 """The outcome of a migration, as a whole and for files that did not land; when it stops by itself. Pure rules."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import RunOutcome
@@ -36,26 +36,23 @@ _SHOWN = 5
 _TRIED = frozenset({FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.UNCHANGED})
 
 
-def build_last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
-    """Return the ends of files that still stand on a ladder which has ended."""
-    moves = []
+def build_last_moves(files: Iterable[FileRecord]) -> Iterator[FileMoved]:
+    """Yield the ends of files that still stand on a ladder which has ended."""
     for file in files:
         if (status := find_final_status(file)) is not None:
-            moves.append(_build_last_move(file, status))
-    return moves
+            yield _build_last_move(file, status)
 
 
-def build_atomic_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
-    """Return the ends of files that land together or not at all, and did not."""
+def build_atomic_moves(files: Sequence[FileRecord]) -> Iterator[FileMoved]:
+    """Yield the ends of files that land together or not at all, and did not."""
     failed = [file for file in files if file.status.is_failed]
     if not failed:
-        return build_last_moves(files)
+        yield from build_last_moves(files)
+        return
     reason = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
-    moves = build_last_moves([file for file in files if not is_changed(file)])
+    yield from build_last_moves(file for file in files if not is_changed(file))
     for file in filter(is_changed, files):
-        rejected = FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=reason)
-        moves.append(rejected)
-    return moves
+        yield FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=reason)
 
 
 def _build_last_move(file: FileRecord, end: FileStatus) -> FileMoved:

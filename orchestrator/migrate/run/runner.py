@@ -189,7 +189,7 @@ class MigrationRunner:
         for shard in held:
             for path in shard.files:
                 files.pop(path, None)  # they go on where they stand once released
-        await context.journal.append(*build_last_moves(list(files.values())))
+        await context.journal.append(*build_last_moves(files.values()))
         await context.journal.append(*build_task_ends(context.state, self._recipe))
         outcome, reason = summarize_outcome(list(context.state.migration.files.values()))
         if held:

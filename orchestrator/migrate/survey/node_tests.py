@@ -1,7 +1,7 @@
 """The tests of a JavaScript or TypeScript project: its own script, with a report that tells of each test."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.migrate.survey.findings import TestCommand
@@ -37,16 +37,14 @@ def find_node_command(project: RepositoryFiles) -> TestCommand | None:
     return TestCommand("npm test --silent", "exit-code", "package.json", notes=(note,))
 
 
-def _list_commands(scripts: Mapping[str, Any], name: str, depth: int) -> list[str]:
-    """Return the commands of a script, with those of scripts that it runs in their places."""
-    lines = []
+def _list_commands(scripts: Mapping[str, Any], name: str, depth: int) -> Iterator[str]:
+    """Yield the commands of a script, with those of scripts that it runs in their places."""
     for part in re.split(r"\s*&&\s*|\s*;\s*", str(scripts.get(name, "")).strip()):
         nested = _NESTED.match(part)
         if nested and nested[1] in scripts and nested[1] != name and depth:
-            lines += _list_commands(scripts, nested[1], depth - 1)
+            yield from _list_commands(scripts, nested[1], depth - 1)
         elif part:
-            lines.append(part)
-    return lines
+            yield part
 
 
 def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
