@@ -17,9 +17,9 @@ class SiteLimit(ReadModel):
 
 
 class CheckedSite(ReadModel):
-    """A site: `line` and `column` count from 1, `text` is its line.
+    """A site; `is_over` tells that there are too many of its kind, or of all.
 
-    `is_over` tells that there are too many of its kind, or of all. `news` tells what the earlier commit did not have: `came back` in a file that had none of this kind, else `new`.
+    `news` tells what the earlier commit did not have: `came back` in a file that had none of this kind, else `new`.
     """
 
     path: str
