@@ -22,7 +22,7 @@ class UsageProblem(OrchestrateError):
     """The user's input cannot be acted on: arguments, configuration, recipe, repository state.
 
     `key` is where in a recipe the mistake stands, if it stands in one: each part is a key, the id or index of a table
-    in a list, or the text of an entry. The line is found by `migrate.recipe.error_location`, which knows the file.
+    in a list, or the text of an entry. The line is found by `migrate.recipe.reader`, which knows the file.
     """
 
     exit_code = 2

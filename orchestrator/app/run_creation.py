@@ -9,6 +9,8 @@ from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.run_start import NewRun, build_first_events
@@ -20,8 +22,7 @@ from orchestrator.hands.policy_resolution import find_withheld_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor, require_secret_free_event

@@ -24,8 +24,8 @@ from orchestrator.run_control.location import RunLocation, needs_engine, prepare
 from worktrees.errors import GitError
 
 if TYPE_CHECKING:
-    from orchestrator.migrate.recipe import Recipe
-    from orchestrator.migrate.scope.work_filter import WorkFilter
+    from orchestrator.domain.recipe.model import Recipe
+    from orchestrator.migrate.scope.planning import WorkFilter
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ async def run_migration(
     Without a `work_filter` it is about everything.
     """
     from orchestrator.app.run_creation import create_migration_run
-    from orchestrator.migrate.scope.work_filter import EVERYTHING
+    from orchestrator.migrate.scope.planning import EVERYTHING
 
     return await work_on_run(await create_migration_run(options, recipe, work_filter or EVERYTHING), watcher)
 

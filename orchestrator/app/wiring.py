@@ -21,6 +21,9 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.recipe.environments import select_environment
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.recorded import require_valid_recipe
+from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
@@ -41,7 +44,6 @@ from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
-from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
@@ -143,8 +145,13 @@ async def open_run(
 
 def _load_recipe(state: RunState) -> Recipe | None:
     """Return the recipe that the run goes on by; None for a goal."""
-    values = state.migration.requested_recipe or state.migration.recipe
-    return Recipe.model_validate(values) if values else None
+    recipe = state.migration.wished_recipe
+    return require_valid_recipe(recipe) if recipe else None
+
+
+def _needs_models(recipe: Recipe | None) -> bool:
+    """Return True if the run calls models, as every goal does."""
+    return recipe is None or recipe.needs_models
 
 
 async def _has_worker(config: Config) -> bool:

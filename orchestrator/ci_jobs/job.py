@@ -24,7 +24,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.files.session_folder import open_session
 from orchestrator.journal.state.derivation import read_state
-from orchestrator.migrate.recipe import Recipe, locate_problems
+from orchestrator.migrate.recipe import locate_problems
 from orchestrator.portable import archive_ref
 from orchestrator.portable.run_export import export_run
 from orchestrator.portable.run_import import LocalRunAhead
@@ -187,7 +187,7 @@ def _compute_time_limit(job: CiJob, state: RunState, own_config: Config) -> floa
         job.until_s = state.wall_s + job.request.limit_s
     limit_s = job.until_s or own_config.run.time_limit_s
     if state.migration.recipe:
-        return choose_lower_limit(limit_s, Recipe.model_validate(state.migration.recipe).stop.wall_s)
+        return choose_lower_limit(limit_s, state.migration.recipe.stop.wall_s)
     return choose_lower_limit(limit_s, 0)
 
 

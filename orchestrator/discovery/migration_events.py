@@ -12,14 +12,13 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import Shard
 from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import resolve_base
 from orchestrator.migrate.scope.plan_report import PlanReport
-from orchestrator.migrate.scope.planning import needs_hands, plan_migration
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter, needs_hands, plan_migration
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.hands import Workspace
 from orchestrator.project.options import Options, ProjectContext, build_grant, load_project_context

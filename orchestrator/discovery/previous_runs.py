@@ -9,6 +9,7 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
@@ -16,7 +17,6 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import derive_whole_state
 from orchestrator.journal.storage.event_reader import EventReader
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import ProjectContext
 from worktrees.ref_store.refs import list_refs
 

@@ -8,8 +8,8 @@ from anyio import to_thread
 
 from orchestrator.discovery.migration_events import open_workspace_at
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.site_check import SiteCheckResult, SiteCount, check_site_limits, count_sites
 from orchestrator.migrate.sites.finder import find_sites, needs_workspace
 from orchestrator.project.options import Options, load_project_context, open_repository

@@ -1,7 +1,7 @@
 """The context of a run: all that its parts work with."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,17 +11,17 @@ from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.refs import RunRefs
+from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
 from orchestrator.ports.forge import Forge
-from orchestrator.ports.hands import Hands
+from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
-from orchestrator.queue.foreign_commits import require_green_tip
-from orchestrator.queue.pr_branch import LandingFence, PrBranch
+from orchestrator.queue.pr_branch import LandingFence, PrBranch, require_green_tip
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
 
@@ -92,6 +92,15 @@ class RunContext:
     def refs(self) -> RunRefs:
         """The refs of this run's own."""
         return RunRefs(self.state.run.run)
+
+    @asynccontextmanager
+    async def lend_workspace(self, commit: CommitId, purpose: Purpose) -> AsyncIterator[Workspace]:
+        """Open a workspace at a commit, and give it back at the end."""
+        workspace = await self.hands.open_workspace(commit, purpose)
+        try:
+            yield workspace
+        finally:
+            await workspace.close()
 
     def list_receipts(self, keys: Iterable[str]) -> list[Receipt]:
         """Return the receipts of these keys, in order."""

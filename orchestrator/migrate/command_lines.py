@@ -8,9 +8,7 @@ _ARGUMENT_BYTES = 60_000
 
 def escape_option_path(path: str) -> str:
     """Return the path in a form that no command takes for an option."""
-    if path.startswith("-"):
-        return f"./{path}"
-    return path
+    return f"./{path}" if path.startswith("-") else path
 
 
 def quote_paths(paths: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
@@ -22,28 +22,13 @@ _LINE_CHARS = 200
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class SiteHit:
-    """One site: `line` and `column` count from 1, `text` is its line.
-
-    `news` is `new` or `came back`, with `--since` only.
-    """
-
-    path: str
-    line: int
-    column: int
-    site: str
-    text: str
-    news: str = ""
-
-
 @dataclass
 class SiteCount:
     """The sites of one commit, and what could not be looked at, in words."""
 
     commit: CommitId
     files: int = 0
-    hits: list[SiteHit] = field(default_factory=list)
+    hits: list[CheckedSite] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     @property
@@ -99,12 +84,13 @@ def _is_small(entry: TreeEntry, scope: Scope, tally: SiteCount) -> bool:
     return False
 
 
-def _list_hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[SiteHit]:
-    lines = content.split(b"\n")
+def _list_hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[CheckedSite]:
+    shown, lines = escape_path(path), content.split(b"\n")
     for place in places:
         line = b"".join(lines[place.line - 1 : place.line])
         text = line.decode(errors="replace").strip()[:_LINE_CHARS]
-        yield SiteHit(escape_path(path), place.line, place.column, place.site, text)
+        where = place.model_dump()
+        yield CheckedSite(path=shown, **where, text=text, news="", is_over=False)
 
 
 @dataclass(frozen=True)
@@ -115,7 +101,7 @@ class SiteCheckResult:
     """
 
     tally: SiteCount
-    hits: tuple[SiteHit, ...]
+    hits: tuple[CheckedSite, ...]
     limits: Mapping[str, int]
     earlier: SiteCount | None = None
 
@@ -143,7 +129,7 @@ def check_site_limits(
     return SiteCheckResult(tally, tuple(_mark_news(tally.hits, earlier)), limits, earlier)
 
 
-def _mark_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[SiteHit]:
+def _mark_news(hits: Sequence[CheckedSite], earlier: SiteCount | None) -> Iterator[CheckedSite]:
     """Yield the sites, those marked that are new since the earlier commit: by their line's text, since lines move.
 
     `came back`: the file had none of this kind then. `new`: it had some, but not this one.
@@ -158,9 +144,9 @@ def _mark_news(hits: Sequence[SiteHit], earlier: SiteCount | None) -> Iterator[S
             before[key] -= 1
             yield hit
         elif in_file[hit.path, hit.site]:
-            yield replace(hit, news="new")
+            yield hit.model_copy(update={"news": "new"})
         else:
-            yield replace(hit, news="came back")
+            yield hit.model_copy(update={"news": "came back"})
 
 
 def build_site_report(recipe: Recipe, verdict: SiteCheckResult, since: str) -> SiteCheckReport:
@@ -184,14 +170,11 @@ def _iterate_limits(recipe: Recipe, verdict: SiteCheckResult) -> Iterator[SiteLi
     counts = verdict.tally.counts_by_site
     for site in recipe.work_scope.site:
         yield SiteLimit(
-            site=site.id,
-            pattern=site.pattern or site.run,
-            found=counts[site.id],
-            allowed=verdict.limits.get(site.id),
+            site=site.id, pattern=site.pattern or site.run, found=counts[site.id], allowed=verdict.limits.get(site.id)
         )
 
 
 def _iterate_sites(verdict: SiteCheckResult) -> Iterator[CheckedSite]:
     over = verdict.excess_counts
     for hit in verdict.hits:
-        yield CheckedSite(**vars(hit), is_over="" in over or hit.site in over)
+        yield hit.model_copy(update={"is_over": "" in over or hit.site in over})

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.config.layers import LoadedConfig, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.budget.price import Price
+from orchestrator.domain.recipe.merge import StopRules
+from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import BackendChoice, CommandLimits, GrantedFolder, RegistryGrant, SandboxGrant
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.throttling.providers import ProviderRules
-from orchestrator.migrate.recipe import RecipeEnv, StopRules
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
 from worktrees.safety.path_rules import escape_path

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
-from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.git import Git
 from worktrees.object_store.trees import list_tree, read_blob
 from worktrees.repositories.repository import GitRepository

@@ -8,14 +8,36 @@ Units are named in landing order, and the same answers always lead to the same t
 is found again by asking it anew with the receipts that exist.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import UnitId
 
+T = TypeVar("T", bound=str)
 Units = tuple[UnitId, ...]
+
+
+def merge_groups(units: Sequence[T], groups: Iterable[Sequence[T]]) -> list[tuple[T, ...]]:
+    """Return the units as groups that stay together, each at its first unit's place; overlapping groups become one."""
+    leader = {unit: unit for unit in units}
+
+    def find_leader(unit: T) -> T:
+        while leader[unit] != unit:
+            leader[unit] = leader[leader[unit]]
+            unit = leader[unit]
+        return unit
+
+    for group in groups:
+        known = [unit for unit in group if unit in leader]
+        for unit in known[1:]:
+            leader[find_leader(unit)] = find_leader(known[0])
+    members: dict[T, list[T]] = {}
+    for unit in units:
+        members.setdefault(find_leader(unit), []).append(unit)
+    return list(map(tuple, members.values()))
 
 
 class HalvingTrial(FrozenModel):
@@ -70,15 +92,10 @@ class HalvingSearch(FrozenModel):
 
     def _apply_changes(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)
-        if search.pending:
-            return search
-        return search._retry_guilty()
+        return search if search.pending else search._retry_guilty()
 
     def _retry_guilty(self) -> "HalvingSearch":
         """Try the guilty again that have not been tried on top of all that is accepted."""
-        doubtful = []
-        for unit in self.guilty:
-            if self.blamed[unit] < len(self.accepted):
-                doubtful.append(unit)
+        doubtful = [unit for unit in self.guilty if self.blamed[unit] < len(self.accepted)]
         guilty = tuple(unit for unit in self.guilty if unit not in doubtful)
         return self.model_copy(update={"guilty": guilty, "pending": tuple((unit,) for unit in doubtful)})

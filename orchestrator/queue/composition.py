@@ -1,6 +1,7 @@
 """Putting units together on top of what landed: merges for tasks, replaced blobs for files. No worktree is needed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from orchestrator.domain.event.landing import LandedPart
@@ -54,29 +55,30 @@ class Composer(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class MergeComposer:
-    """Units are commits; each is merged in turn, with a merge commit of its own."""
+    """Units are commits; each is merged in turn, with a commit of its own.
 
-    def __init__(
-        self, git: Git, candidates: Mapping[UnitId, CommitId], message: Callable[[UnitId], str], when: str
-    ) -> None:
-        self._git = git
-        self._candidates = candidates
-        self._message = message
-        self._when = when
+    With `names_candidates` that is a merge commit, else it has the one before it as its only parent.
+    """
+
+    git: Git
+    candidates: Mapping[UnitId, CommitId]
+    message: Callable[[UnitId], str]
+    when: str
+    names_candidates: bool = True
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
-        tip, tree = head, TreeId(await read_tree_id(self._git, head))
+        tip, tree = head, TreeId(await read_tree_id(self.git, head))
         for unit in units:
-            merged = await merge_commits(self._git, tip, self._candidates[unit])
+            merged = await merge_commits(self.git, tip, self.candidates[unit])
             if isinstance(merged, MergeConflict):
-                return UnitConflict(
-                    unit=unit, paths=merged.paths, with_head=await self._conflicts_with_head(head, unit)
-                )
+                with_head = tip == head or await self._conflicts_with_head(head, unit)
+                return UnitConflict(unit=unit, paths=merged.paths, with_head=with_head)
             tree = TreeId(merged.tree)
-            parents = [tip, self._candidates[unit]]
-            tip = CommitId(await commit_tree(self._git, tree, parents, self._message(unit), self._when))
+            parents = [tip, self.candidates[unit]] if self.names_candidates else [tip]
+            tip = CommitId(await commit_tree(self.git, tree, parents, self.message(unit), self.when))
         return ComposedUnion(commit=tip, tree=tree)
 
     async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
@@ -84,56 +86,46 @@ class MergeComposer:
         return tested
 
     async def _conflicts_with_head(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_commits(self._git, head, self._candidates[unit]), MergeConflict)
+        return isinstance(await merge_commits(self.git, head, self.candidates[unit]), MergeConflict)
 
 
+@dataclass(frozen=True)
 class OverlayComposer:
     """Units are files with new contents. A landing has a commit for each part, in the order of the parts.
 
     A file that somebody has changed on the branch meanwhile is not overwritten: it clashes.
+
+    Attributes:
+        git: of the repository.
+        changes: what becomes of each unit, a path: mode and blob, or None to delete it.
+        message: makes the message of the commit that holds these units of the part of this name.
+        when: the commits' date.
+        parts: divides units into named parts; each unit into one.
+        expected: the blob that must stand at a unit's path before it is replaced; "" for none. Units that are not in
+            it are replaced whatever stands there.
     """
 
-    def __init__(
-        self,
-        git: Git,
-        changes: Mapping[UnitId, BlobChange],
-        message: Callable[[str, Sequence[UnitId]], str],
-        when: str,
-        parts: Callable[[Sequence[UnitId]], UnionParts] = build_single_part,
-        expected: Mapping[UnitId, str] | None = None,
-    ) -> None:
-        """Set up.
-
-        Args:
-            git: of the repository.
-            changes: what becomes of each unit, a path: mode and blob, or None to delete it.
-            message: makes the message of the commit that holds these units of the part of this name.
-            when: the commits' date.
-            parts: divides units into named parts; each unit into one.
-            expected: the blob that must stand at a unit's path before it is replaced; "" for none. Units that are
-                not in it are replaced whatever stands there.
-        """
-        self._git = git
-        self._changes = changes
-        self._message = message
-        self._when = when
-        self._parts = parts
-        self._expected = expected or {}
+    git: Git
+    changes: Mapping[UnitId, BlobChange]
+    message: Callable[[str, Sequence[UnitId]], str]
+    when: str
+    parts: Callable[[Sequence[UnitId]], UnionParts] = build_single_part
+    expected: Mapping[UnitId, str] = field(default_factory=dict)
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Replace the units' blobs in the head's tree, in one commit that is good for testing."""
-        base = await read_tree_id(self._git, head)
+        base = await read_tree_id(self.git, head)
         if not units:
             return ComposedUnion(commit=head, tree=TreeId(base))
         if clash := await self._find_conflict(base, units):
             return clash
-        name = ", ".join(name for name, _ in self._parts(units))
+        name = ", ".join(name for name, _ in self.parts(units))
         return await self._commit_units(base, head, name, units)
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """Return the same tree by one commit a part; the units must be those that `tested` was composed of."""
-        tip, base, parts = head, await read_tree_id(self._git, head), []
-        for name, members in self._parts(units):
+        tip, base, parts = head, await read_tree_id(self.git, head), []
+        for name, members in self.parts(units):
             made = await self._commit_units(base, tip, name, members)
             parts.append(LandedPart(name=name, commit=made.commit, units=tuple(members)))
             tip, base = made.commit, made.tree
@@ -142,14 +134,14 @@ class OverlayComposer:
         return ComposedUnion(commit=tip, tree=tested.tree, parts=tuple(parts))
 
     async def _find_conflict(self, tree: str, units: Sequence[UnitId]) -> UnitConflict | None:
-        paths = [unit for unit in units if unit in self._expected]
-        objects = await read_objects(self._git, [f"{tree}:{path}".encode("utf-8", "surrogateescape") for path in paths])
+        paths = [unit for unit in units if unit in self.expected]
+        objects = await read_objects(self.git, [f"{tree}:{path}".encode("utf-8", "surrogateescape") for path in paths])
         for path, found in zip(paths, objects, strict=True):
-            if (found.oid if found else "") != self._expected[path]:
+            if (found.oid if found else "") != self.expected[path]:
                 return UnitConflict(unit=path, paths=(str(path),), with_head=True)
         return None
 
     async def _commit_units(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> ComposedUnion:
-        tree = await overlay_tree(self._git, base, {str(unit): self._changes[unit] for unit in units})
-        commit = await commit_tree(self._git, tree, [parent], self._message(name, units), self._when)
+        tree = await overlay_tree(self.git, base, {str(unit): self.changes[unit] for unit in units})
+        commit = await commit_tree(self.git, tree, [parent], self.message(name, units), self.when)
         return ComposedUnion(commit=CommitId(commit), tree=TreeId(tree))

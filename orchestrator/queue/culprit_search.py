@@ -7,7 +7,6 @@ question: a search that was interrupted goes on when it is given the receipts th
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from pydantic import Field
 
@@ -15,7 +14,6 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, SKIPPED_SUFFIX
 from orchestrator.ports.gate import GateResult
-from orchestrator.queue.bit_sets import union_sets
 from orchestrator.queue.symptom_search import (
     RUNS_FOR_PAIR,
     FoundCause,
@@ -24,6 +22,7 @@ from orchestrator.queue.symptom_search import (
     SplitSuspects,
     SymptomSearch,
     UnionResult,
+    union_sets,
 )
 
 _MOST_GROUPS = 24
@@ -217,21 +216,11 @@ def _rank_visibility(symptom: str) -> tuple[bool, bool, str]:
     return (symptom != GATE_SYMPTOM, symptom.endswith((MISSING_SUFFIX, SKIPPED_SUFFIX)), symptom)
 
 
-class SuspectEvidence(Protocol):
-    """Evidence against units."""
-
-    async def find_prime_suspects(
-        self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
-    ) -> Mapping[str, Sequence[UnitId]]:
-        """Return, by symptom of `result` on `commit`, the units that its text or its test's sources point at."""
-        ...
-
-
-class NoSuspectEvidence:
-    """Everybody is as suspect as everybody else."""
+class SuspectEvidence:
+    """Evidence against units. By itself there is none: everybody is as suspect as everybody else."""
 
     async def find_prime_suspects(
         self, _commit: CommitId, _result: GateResult, _symptoms: Sequence[str], _units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
-        """Return nothing."""
+        """Return, by symptom of a result on a commit, the units that its text or its test's sources point at."""
         return {}

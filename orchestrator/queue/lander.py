@@ -1,18 +1,152 @@
 """Landing: compose, test, search the red, move the branch. Every value the branch ever has was green."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from orchestrator.domain.ids import UnitId
-from orchestrator.ports.gate import Gate
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms, select_symptoms
+from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
-from orchestrator.queue.composition import Composer
-from orchestrator.queue.landing_round import LandingResult, LandingTools
+from orchestrator.queue.bisection import Units, merge_groups
+from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
+from orchestrator.queue.culprit_search import SuspectEvidence, SymptomCause
+from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch, UnionClash, UnionTester
+from orchestrator.queue.landing_round import CulpritSearchResult, LandingResult, LandingRound, LandingTools
 from orchestrator.queue.pr_branch import PrBranch
-from orchestrator.queue.targeted_round import DEFAULT_SEARCH, TargetedRound, TargetedSearchOptions
+from orchestrator.queue.symptom_search import UnionResult
 from worktrees.errors import RefMoved
 
-__all__ = ["Lander", "LandingResult", "TargetedSearchOptions"]
+_LOOKS_AT_KNOWN = 4
+"""So often is a union judged in which nothing is red but what the base shows now and then, too."""
+
+
+@dataclass(frozen=True)
+class TargetedSearchOptions:
+    """The options of a targeted round.
+
+    `groups` are units that are accepted or ejected together, such as a file with its tests or a whole shard; a unit in
+    none of them stands for itself. `reruns` is how often a union with a few red tests is judged again. Among what
+    `landed` in earlier rounds partners of the guilty are looked for. Of units that are red only together all are
+    ejected; without `ejects_partners` only the last of them, so that the others land. With `lands_flaky` a green union
+    lands although a test of it has passed and failed on its tree; else whoever makes it so is searched first.
+    """
+
+    evidence: SuspectEvidence = field(default_factory=SuspectEvidence)
+    groups: Sequence[Sequence[UnitId]] = ()
+    reruns: int = 0
+    landed: LandedGroups | None = None
+    ejects_partners: bool = True
+    lands_flaky: bool = False
+
+
+DEFAULT_SEARCH = TargetedSearchOptions()
+
+
+class TargetedRound(LandingRound):
+    """One round that searches a red union by symptoms, with members of the union as bits in landing order.
+
+    The gate judges the union in full; the causes of what is red are searched with narrow probes and left out, and what
+    is left is judged in full again, until it is green and lands. Where the search finds nobody, halving has the last
+    word. See `orchestrator.queue.culprit_search`.
+    """
+
+    def __init__(self, tools: LandingTools, composer: Composer, name: str, targeting: TargetedSearchOptions) -> None:
+        super().__init__(tools, composer, name)
+        self._targeting = targeting
+        self._found: list[CulpritUnits] = []
+        self._of_base: set[str] = set()
+
+    async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
+        result = await self._search_by_symptoms(head, units)
+        if self._targeting.landed is not None:
+            earlier = PartnerSearch(self._tools, self._name, head, self._targeting.landed, self._targeting.evidence)
+            for unit, partners in (await earlier.find_partners(self._found)).items():
+                self._partners[unit] += partners
+        return result
+
+    async def _search_by_symptoms(self, head: CommitId, units: Units) -> CulpritSearchResult:
+        tester = UnionTester(self._tools, self._composer, self._name, head, merge_groups(units, self._targeting.groups))
+        union, judged = tester.full_union, 0
+        while union:
+            composed = await self._composer.compose_union(head, tester.list_units(union))
+            if isinstance(composed, UnitConflict):
+                self._clashes.append(composed)
+                union &= ~tester.build_union([composed.unit])
+                continue
+            result = await self._judge_whole(tester, head, union, composed, is_again=judged > 0)
+            shown = collect_symptoms(result.difference) - self._of_base
+            if result.difference.is_green and (self._targeting.lands_flaky or not shown):
+                return CulpritSearchResult(tester.list_units(union), tuple(self._blame))
+            known, left = len(self._of_base), union
+            if tester.list_units(union) not in self._vetoed:  # probes ask no hooks, so a veto cannot be searched
+                left = await self._drop_guilty(tester, union, composed, result, shown)
+            if left != union:
+                judged, union = 0, left
+                continue
+            if judged >= _LOOKS_AT_KNOWN or (shown and len(self._of_base) == known):
+                return await self._search_by_halving(head, tester.list_groups(union))
+            judged += 1
+        return CulpritSearchResult((), tuple(self._blame))
+
+    async def _search_by_halving(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
+        guilty = tuple(self._blame)
+        ended = await self._halve(head, groups)
+        return CulpritSearchResult(ended.accepted, (*guilty, *ended.guilty))
+
+    async def _judge_whole(
+        self, tester: UnionTester, head: CommitId, union: int, composed: ComposedUnion, *, is_again: bool
+    ) -> GateResult:
+        reruns = self._targeting.reruns
+        result = await self._judge_union(head, tester.list_units(union), composed, fresh=is_again, reruns=reruns)
+        searched = None if result.is_whole else frozenset[str]()
+        tester.results.append(
+            UnionResult(members=union, symptoms=collect_symptoms(result.difference), searched=searched)
+        )
+        return result
+
+    async def _drop_guilty(
+        self, tester: UnionTester, union: int, composed: ComposedUnion, result: GateResult, shown: frozenset[str]
+    ) -> int:
+        """Return the union without those who are found to cause one of the symptoms; what the base shows is learnt."""
+        if not shown:
+            return union
+        targets, flaky = sorted(shown), frozenset(result.difference.flaky)
+        named = await self._targeting.evidence.find_prime_suspects(
+            composed.commit, result, targets, tester.list_units(union)
+        )
+        primes: Mapping[str, int] = {symptom: tester.build_union(units) & union for symptom, units in named.items()}
+        try:
+            causes, probes = await tester.find_causes(union, targets, primes, flaky)
+        except UnionClash:
+            return union
+        for cause in causes:
+            if not cause.members:
+                self._of_base.update(cause.symptoms)
+                continue
+            union &= ~self._eject(tester, cause, result, probes.get(cause.members, result))
+        return union
+
+    def _eject(self, tester: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> int:
+        """Blame units of a cause, with what they make red and the others that they do so with; return their union."""
+        symptoms = frozenset(cause.symptoms)
+        if GATE_SYMPTOM in symptoms and GATE_SYMPTOM in collect_symptoms(probe.difference):
+            shown = probe.difference
+        else:
+            shown = result.difference
+        blame = probe.model_copy(update={"difference": select_symptoms(shown, symptoms)})
+        groups = tester.list_groups(cause.members)
+        blamed = groups if self._targeting.ejects_partners else groups[-1:]
+        for group in blamed:
+            partners = tuple(unit for other in groups if other != group for unit in other)
+            for unit in group:
+                self._blame[unit] = blame
+                self._partners[unit] = partners
+        if len(groups) == 1 and symptoms.isdisjoint(
+            {GATE_SYMPTOM, *shown.flaky}
+        ):  # else it hides others, or tells nothing
+            self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
+        return tester.build_union([unit for group in blamed for unit in group])
 
 
 class Lander:

@@ -14,8 +14,7 @@ from orchestrator.ports.hooks import HookOccurrence, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import HalvingSearch, Units
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
-from orchestrator.queue.foreign_commits import require_green_tip
-from orchestrator.queue.pr_branch import PrBranch
+from orchestrator.queue.pr_branch import PrBranch, require_green_tip
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,7 @@ class LandingRound:
     """A round that searches by greedy halving: see `orchestrator.queue.bisection`."""
 
     def __init__(self, tools: LandingTools, composer: Composer, name: str) -> None:
-        self._ledger = tools.ledger
-        self._gate = tools.gate
-        self._branch = tools.branch
-        self._hooks = tools.hooks
+        self._tools = tools
         self._composer = composer
         self._name = name
         self._green: ComposedUnion | None = None
@@ -68,16 +64,16 @@ class LandingRound:
         Raises:
             worktrees.errors.RefMoved: somebody else moved the branch; nothing was landed or told.
         """
-        landed = self._ledger.state.head
-        old = await self._branch.read_tip(landed)
+        landed = self._tools.ledger.state.head
+        old = await self._tools.branch.read_tip(landed)
         if old and old != landed:
-            await require_green_tip(self._gate, self._branch, old)
-        found = await self._search(old or self._branch.base, units)
+            await require_green_tip(self._tools.gate, self._tools.branch, old)
+        found = await self._search(old or self._tools.branch.base, units)
         lands = self._green is not None and bool(found.accepted) and not (atomic and set(found.accepted) != set(units))
         if self._green and lands and moves:
             await self._move(old, self._green, found.accepted)
-        ejected = self._ejected(found.guilty)
-        await self._ledger.append(*ejected)
+        ejected = self._build_ejections(found.guilty)
+        await self._tools.ledger.append(*ejected)
         return LandingResult(landed=found.accepted if lands else (), ejected=ejected)
 
     async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
@@ -88,32 +84,32 @@ class LandingRound:
         members = {group[0]: group for group in groups}
         search = HalvingSearch.begin_with(tuple(members))
         while trial := search.get_next_trial():
-            units = _all_of(members, trial.units)
+            units = _list_units(members, trial.units)
             composed = await self._composer.compose_union(head, units)
             if isinstance(composed, UnitConflict):
                 self._clashes.append(composed)
                 search = search.drop_unit(next(name for name, group in members.items() if composed.unit in group))
                 continue
-            result = await self._judged(head, units, composed, fresh=trial.fresh)
+            result = await self._judge_union(head, units, composed, fresh=trial.fresh)
             if not result.difference.is_green and len(trial.group) == 1:
                 self._blame |= dict.fromkeys(members[trial.group[0]], result)
             search = search.apply_answer(result.difference.is_green)
-        return CulpritSearchResult(_all_of(members, search.accepted), _all_of(members, search.guilty))
+        return CulpritSearchResult(_list_units(members, search.accepted), _list_units(members, search.guilty))
 
-    async def _judged(
+    async def _judge_union(
         self, head: CommitId, units: Units, composed: ComposedUnion, *, fresh: bool, reruns: int = 0
     ) -> GateResult:
         """Judge a union by the whole gate and the hooks; a green one lands unless a larger one is green."""
         fresh = fresh and units not in self._vetoed
         purpose = Purpose.for_queue(self._name)
-        result = await self._gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
+        result = await self._tools.gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
         if result.difference.is_green:
             composed = await self._composer.compose_landing(head, units, composed)
-            if veto := await self._hooks.find_veto(self._moment(head, units, composed)):
+            if veto := await self._tools.hooks.find_veto(self._build_occurrence(head, units, composed)):
                 self._vetoed.add(units)
                 refused = Difference(problems=(f"refused by a hook: {veto}",))
                 result = result.model_copy(update={"difference": refused})
-        await self._ledger.append(
+        await self._tools.ledger.append(
             TrialJudged(
                 round=self._name,
                 units=units,
@@ -128,22 +124,22 @@ class LandingRound:
         return result
 
     async def _move(self, old: CommitId | None, green: ComposedUnion, units: Units) -> None:
-        key = self._ledger.build_next_key(f"land/{green.commit}")
-        name, new, tree = self._branch.name, green.commit, green.tree
+        key = self._tools.ledger.build_next_key(f"land/{green.commit}")
+        name, new, tree = self._tools.branch.name, green.commit, green.tree
         started = LandingStarted(key=key, branch=name, old=old, new=new, tree=tree, units=units, parts=green.parts)
         with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed
-            async with record_effect(self._ledger, started) as landing:
-                await self._branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
+            async with record_effect(self._tools.ledger, started) as landing:
+                await self._tools.branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
                 landing.done = LandingFinished(key=key, branch=name, new=new, tree=tree, units=units, parts=green.parts)
-        await self._hooks.notify_after(self._moment(old or self._branch.base, units, green))
+        await self._tools.hooks.notify_after(self._build_occurrence(old or self._tools.branch.base, units, green))
 
-    def _moment(self, head: CommitId, units: Units, composed: ComposedUnion) -> HookOccurrence:
-        commit = composed.commit
-        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in self._ledger.state.tasks)
+    def _build_occurrence(self, head: CommitId, units: Units, composed: ComposedUnion) -> HookOccurrence:
+        commit, known = composed.commit, self._tools.ledger.state.tasks
+        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in known)
         landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
         return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
-    def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
+    def _build_ejections(self, guilty: Units) -> tuple[UnitEjected, ...]:
         ejected = []
         for unit, result in self._blame.items():
             if unit in guilty:
@@ -162,5 +158,5 @@ class LandingRound:
         return tuple(ejected)
 
 
-def _all_of(members: dict[UnitId, Units], names: Units) -> Units:
+def _list_units(members: dict[UnitId, Units], names: Units) -> Units:
     return tuple(unit for name in names for unit in members[name])

@@ -8,14 +8,13 @@ while its partners are searched for in the same way.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, can_hide_symptom
-from orchestrator.queue.bit_sets import is_subset, select_lower_half, split_members
 
 RUNS_FOR_FLAKY = 3
 """So often must a union not show a symptom that comes and goes before that counts."""
@@ -31,6 +30,34 @@ RUNS_FOR_FLAKY_PAIR_PART = 4
 """So often must each of a pair by itself not show what comes and goes, and `RUNS_FOR_PAIR` times both together."""
 _FEW = 8
 """Among so few units one can be looked at without the others, whatever else is in the union."""
+
+
+def select_lower_half(members: int) -> int:
+    """Return the first half of a set, in landing order; the larger one."""
+    wanted, half = (members.bit_count() + 1) // 2, 0
+    for one in split_members(members)[:wanted]:
+        half |= one
+    return half
+
+
+def split_members(members: int) -> Sequence[int]:
+    """Return the sets of one member each, in landing order."""
+    found = []
+    while members:
+        one = members & -members
+        found.append(one)
+        members ^= one
+    return found
+
+
+def is_subset(part: int, whole: int) -> bool:
+    """Return True if `whole` has every member of `part`."""
+    return part & ~whole == 0
+
+
+def union_sets(sets: Iterable[int]) -> int:
+    """Return the members of all the sets."""
+    return reduce(or_, sets, 0)
 
 
 class UnionResult(FrozenModel):
@@ -83,9 +110,7 @@ class SymptomSearch:
     """One symptom against all looks so far."""
 
     def __init__(self, symptom: str, looks: Iterable[UnionResult], union: int, primes: int, is_flaky: bool) -> None:
-        said = []
-        for look in looks:
-            said.append((look.members, look.shows_symptom(symptom)))
+        said = [(look.members, look.shows_symptom(symptom)) for look in looks]
         self.red_unions = [members for members, is_there in said if is_there and is_subset(members, union)]
         self._looks = absent = Counter(members for members, is_there in said if is_there is False)
         self.is_flaky = is_flaky or any(is_subset(one, other) for one in self.red_unions for other in absent)
@@ -135,10 +160,7 @@ class SymptomSearch:
             return found
         if sum(self._shows_members(looked, members) for looked in self.red_unions) < RUNS_FOR_PAIR:
             return RunUnion(members, within)
-        if self.is_flaky:
-            needed = RUNS_FOR_FLAKY_PAIR_PART
-        else:
-            needed = RUNS_FOR_PAIR_PART
+        needed = RUNS_FOR_FLAKY_PAIR_PART if self.is_flaky else RUNS_FOR_PAIR_PART
         for rest in (members & ~one for one in split_members(members)):
             if sum(times for looked, times in self._looks.items() if self._shows_members(looked, rest)) < needed:
                 return RunUnion(rest, within)
@@ -147,9 +169,7 @@ class SymptomSearch:
         return found
 
     def _shows_members(self, looked: int, members: int) -> bool:
-        if self.is_flaky:
-            return looked == members
-        return is_subset(members, looked)
+        return looked == members if self.is_flaky else is_subset(members, looked)
 
     def _search_exactly(self) -> SearchStep:
         union = min(self.red_unions, key=lambda members: (members.bit_count(), members))
@@ -167,6 +187,4 @@ class SymptomSearch:
 
     def _choose_likeliest(self, suspects: int) -> int:
         part = suspects & self._primes
-        if part and part != suspects:
-            return part
-        return select_lower_half(suspects)
+        return part if part and part != suspects else select_lower_half(suspects)

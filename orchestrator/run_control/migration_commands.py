@@ -12,11 +12,11 @@ from orchestrator.domain.commands.definitions import Publish, Revise
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.landing.pr_groups import TOGETHER, group_shards
 from orchestrator.migrate.landing.pull_requests import list_openable_groups
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.toml_writer import diff_recipes
 from orchestrator.run_control.location import RunLocation, predict_state
 
@@ -117,7 +117,9 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
         UsageProblem: there is no such group.
     """
     if groups and state.migration.recipe is not None:
-        known = [group.name for group in group_shards(state, Recipe.model_validate(state.migration.recipe))]
+        known = []
+        for group in group_shards(state, state.migration.recipe):
+            known.append(group.name)
         for name in groups:
             if name not in (*known, TOGETHER):
                 raise UsageProblem(_explain_unknown("group of landed shards", name, known))
@@ -137,17 +139,17 @@ def build_revise_command(location: RunLocation, state: RunState, recipe: Recipe)
         UsageProblem: the run cannot go on by it.
     """
     command = Revise(recipe=recipe.dump_values())
+    current = state.migration.require_recipe()
     after = predict_state(location, state)
     if why := explain_refusal(after, command):
-        current = after.migration.requested_recipe or after.migration.recipe or {}
-        changed = find_changed_fixed_parts(current, command.recipe)
+        changed = find_changed_fixed_parts(after.migration.wished_recipe or current, recipe)
         raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
-    return command, diff_recipes(Recipe.model_validate(state.migration.recipe), recipe)
+    return command, diff_recipes(current, recipe)
 
 
 async def list_due_groups(location: RunLocation, state: RunState) -> tuple[str, ...]:
     """Return the groups of an ended migration whose pull requests have waited and may be opened by now."""
-    recipe = Recipe.model_validate(state.migration.recipe)
+    recipe = state.migration.require_recipe()
     is_one = state.pr is not None and not state.pr.group
     if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.migration.prs:
         return ()

@@ -13,11 +13,11 @@ from anyio import to_thread
 from orchestrator.config.layers import is_user_only_key, iterate_leaf_values, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.config.toml_source import format_dotted_key
+from orchestrator.domain.recipe.recorded import require_valid_recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.files.session_folder import open_session
 from orchestrator.journal.locations.run_directory import StateDirectory
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.portable import archive_ref
 from orchestrator.portable.run_export import ArchiveExport, export_run
 from orchestrator.portable.run_import import ImportedRun, import_run
@@ -95,8 +95,8 @@ async def import_run_archive(
 
 def _require_closed_recipe(state: RunState) -> None:
     """Refuse a run whose recipe shows commands places of this machine: nobody here has allowed that."""
-    recipe = state.migration.requested_recipe or state.migration.recipe
-    opened = list(iterate_exposed_paths(Recipe.model_validate(recipe).env)) if recipe else []
+    recipe = state.migration.wished_recipe
+    opened = list(iterate_exposed_paths(require_valid_recipe(recipe).env)) if recipe else []
     if opened:
         listing = ", ".join(f"{key} = {value!r}" for key, value in opened)
         raise UsageProblem(

@@ -9,13 +9,13 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.discovery.migration_events import build_inventory
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMPLATE, RecipeTemplate, load_template
-from orchestrator.migrate.recipe import Recipe, load_recipe
+from orchestrator.migrate.recipe import load_recipe
 from orchestrator.migrate.survey.findings import Findings
 from orchestrator.migrate.survey.layout import LANGUAGES
-from orchestrator.migrate.survey.recipe_draft import fill_template
-from orchestrator.migrate.survey.recipe_tools import RecipeTools, find_tools
+from orchestrator.migrate.survey.recipe_draft import RecipeTools, fill_template, find_tools
 from orchestrator.migrate.survey.repository_files import CONFIG_FILES, RepositoryFiles
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, load_project_context

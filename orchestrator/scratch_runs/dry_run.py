@@ -12,13 +12,13 @@ from orchestrator.config.model import Config
 from orchestrator.discovery.migration_events import discover_migration_at
 from orchestrator.discovery.previous_runs import find_previous_run_notice
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.engine.run_start import NewRun
 from orchestrator.migrate.dry_run.report import build_dry_run_report
 from orchestrator.migrate.dry_run.runner import DryRunner
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import resolve_base
-from orchestrator.migrate.scope.work_filter import EVERYTHING, WorkFilter
-from orchestrator.migrate.steps.process_cache import get_process_cache
+from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
+from orchestrator.migrate.steps.result_cache import get_process_cache
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY

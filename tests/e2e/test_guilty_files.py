@@ -9,8 +9,8 @@ from orchestrator.app.run_execution import run_migration
 from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.journal.storage.event_store import read_all_events
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import Options
 from tests.running.package import CODEMOD, GUILTY, LEFT, MODULES, RIGHT, package
 from tests.running.projects import git

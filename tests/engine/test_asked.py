@@ -7,8 +7,8 @@ import pytest
 from orchestrator.app.run_execution import run_migration
 from orchestrator.domain.commands.definitions import RetryFiles
 from orchestrator.domain.event.migration import ShardsPlanned
-from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.migrate.scope.planning import WorkFilter
 from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import repository

@@ -8,7 +8,7 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.domain.event.run import Noticed
 from orchestrator.journal.state.derivation import read_state
-from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.migrate.scope.planning import WorkFilter
 from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 from tests.running.migrating import Migrated, recipe, words
 from tests.running.projects import git

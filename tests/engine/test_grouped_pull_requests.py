@@ -8,12 +8,12 @@ import pytest
 
 from orchestrator.domain.commands.definitions import Approve, Publish, RollbackShards
 from orchestrator.domain.migration.files import Shard
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.run_end import end_run
 from orchestrator.errors import PersonNeeded
 from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.run_control.migration_commands import list_due_groups
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import git, refs

@@ -9,11 +9,12 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import run_migration
 from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import open_local_hands
 from orchestrator.journal.state.derivation import read_state
-from orchestrator.migrate.recipe import Recipe, load_recipe, locate_problems
+from orchestrator.migrate.recipe import load_recipe, locate_problems
 from orchestrator.migrate.recipe.toml_writer import render_recipe
 from orchestrator.migrate.sites.ast_grep import build_rewrite_command, list_needed_programs
 from orchestrator.migrate.sites.finder import count_remaining_sites

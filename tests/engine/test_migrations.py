@@ -9,8 +9,8 @@ import pytest
 from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.domain.event.migration import StepFinished
 from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.journal.storage.event_store import read_all_events
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import Options
 from tests.running.projects import GATE, git, repository
 

@@ -11,12 +11,12 @@ from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.app.run_execution import RunExit, resume_run, run_migration
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.migrate.models.file_tasks import build_file_task_id
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import Options
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.status import build_status

@@ -11,9 +11,10 @@ from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import RunExit, run_migration, work_on_run
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.storage.event_store import read_all_events
-from orchestrator.migrate.recipe import Recipe, load_recipe
+from orchestrator.migrate.recipe import load_recipe
 from orchestrator.project.options import Options
 from tests.running.projects import git, repository
 

@@ -4,8 +4,8 @@ import pytest
 
 from orchestrator.app.run_execution import run_migration
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import Options
 from tests.loopback.builders import reply
 from tests.running.goals import Bench, reason, status, task

@@ -6,8 +6,8 @@ from typing import Any
 
 from orchestrator.app.run_execution import RunExit, resume_run, run_migration
 from orchestrator.domain.commands.definitions import Command
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.journal.storage.event_store import read_all_events
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import Options
 from orchestrator.run_control.send_command import send_command
 from tests.running.projects import git, repository

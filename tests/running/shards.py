@@ -12,11 +12,11 @@ from orchestrator.domain.event.landing import LandedPart, LandingFinished, Landi
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.recovery.open_intents import settle_open_intents
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.project.options import Options
 from orchestrator.queue.composition import OverlayComposer
 from orchestrator.run_control.location import RunLocation

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.domain.recipe.model import Recipe
 from tests.running.projects import GATE, repository
 
 SED = "sed -i s/old/new/ {files}"

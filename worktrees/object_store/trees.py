@@ -1,6 +1,6 @@
 """Trees and blobs: list, read, write, replace. Nothing here needs a worktree."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,21 @@ def _parse_entry(record: str) -> TreeEntry:
     meta, _, path = record.partition("\t")
     mode, kind, oid, size = meta.split()
     return TreeEntry(path, mode, kind, oid, None if size == "-" else int(size))
+
+
+async def map_tree(git: Git, treeish: str) -> dict[str, str]:
+    """Return the object id of every entry of a tree by its path."""
+    return {entry.path: entry.oid for entry in await list_tree(git, treeish)}
+
+
+async def read_files(git: Git, oids: Mapping[str, str]) -> dict[str, bytes]:
+    """Return by path the contents of these blobs.
+
+    Raises:
+        GitError: one of them does not exist or is no blob.
+    """
+    blobs = await read_blobs(git, list(oids.values()))
+    return {path: blobs[oid] for path, oid in oids.items()}
 
 
 async def read_entry_contents(git: Git, entries: Sequence[TreeEntry]) -> dict[str, bytes]:

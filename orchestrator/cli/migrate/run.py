@@ -26,7 +26,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.migrate.recipe import locate_problems
-from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.migrate.scope.planning import WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.run_control.location import RunLocation

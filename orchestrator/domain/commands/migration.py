@@ -6,6 +6,7 @@ An ended run is open again after any of them that leaves it something to do.
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from functools import singledispatch
+from operator import attrgetter
 from typing import Any
 
 from orchestrator.domain.commands.definitions import (
@@ -20,6 +21,8 @@ from orchestrator.domain.commands.definitions import (
 )
 from orchestrator.domain.fold.migration import restart_ladder
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
 
@@ -49,16 +52,9 @@ def explain_migration_refusal(state: RunState, command: Command) -> str:
     return _explain_refusal(command, state)
 
 
-def find_changed_fixed_parts(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
-    """Return the parts in which two recipes, as plain data, differ although a revision cannot change them."""
-    return tuple(part for part in FIXED_RECIPE_PARTS if _get_part(old, part) != _get_part(new, part))
-
-
-def _get_part(recipe: dict[str, Any], name: str) -> object:
-    value: Any = recipe
-    for key in name.split("."):
-        value = value.get(key, {})
-    return value
+def find_changed_fixed_parts(old: Recipe, new: Recipe) -> tuple[str, ...]:
+    """Return the parts in which two recipes differ although a revision cannot change them."""
+    return tuple(part for part in FIXED_RECIPE_PARTS if attrgetter(part)(old) != attrgetter(part)(new))
 
 
 def _format_part(name: str) -> str:
@@ -142,10 +138,10 @@ def _(_command: Publish, state: RunState) -> str:
 
 @_explain_refusal.register
 def _(command: Revise, state: RunState) -> str:
-    old = state.migration.requested_recipe or state.migration.recipe or {}
-    if command.recipe == old:
+    old, new = state.migration.wished_recipe, read_recorded_recipe(command.recipe)
+    if new == old:
         return "the recipe is the one that the run has"
-    if changed := find_changed_fixed_parts(old, command.recipe):
+    if old is not None and (changed := find_changed_fixed_parts(old, new)):
         parts = ", ".join(map(_format_part, changed))
         return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
     return ""
@@ -252,7 +248,7 @@ def _(command: Revise, state: RunState, _by: str) -> None:
 
 def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
     """Have the run continue with another recipe once it can tell which files that concerns."""
-    state.migration.requested_recipe = recipe
+    state.migration.requested_recipe = read_recorded_recipe(recipe)
     _reopen_run(state)
 
 

@@ -7,6 +7,7 @@ from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.fold.old_journals import derive_failure
 from orchestrator.domain.migration.files import FileStatus, Wave
+from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
 
@@ -93,7 +94,7 @@ def _(event: migration.WaveEnded, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.RecipeRevised, state: RunState) -> None:
-    state.migration.recipe = event.recipe
+    state.migration.recipe = read_recorded_recipe(event.recipe)
     state.migration.requested_recipe = None
     state.migration.revisions.append(event)
     restart_ladder(state, event.redo)

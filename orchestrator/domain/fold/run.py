@@ -13,6 +13,7 @@ from orchestrator.domain.fold.old_journals import derive_notice_code
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
+from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.contract import freeze_contract
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
@@ -47,7 +48,8 @@ def _update_task(state: RunState, task: TaskState, status: TaskStatus | None = N
 @apply_run_event.register
 def _(event: run.RunStarted, state: RunState) -> None:
     state.started = event
-    state.migration.recipe = event.recipe
+    if event.recipe is not None:
+        state.migration.recipe = read_recorded_recipe(event.recipe)
 
 
 @apply_run_event.register

@@ -173,6 +173,11 @@ class Difference(FrozenModel):
         return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
 
     @property
+    def lost_tests(self) -> tuple[str, ...]:
+        """The tests that were green on the baseline, or at least there, and are not any more."""
+        return (*self.new_failures, *self.missing_tests, *self.newly_skipped)
+
+    @property
     def needs_rerun(self) -> bool:
         """True if tests that fail are all that is red, so that another run may be green."""
         return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise

@@ -6,11 +6,11 @@ The last tick is always the state as it is. Ticks within a second of work are on
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from orchestrator.domain.event import migration, people, run
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Tick
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 
 MAX_TICKS = 500
@@ -21,9 +21,9 @@ TICK_MERGE_S = 1.0
 _DONE = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
 
 
-def counts_sites(recipe: dict[str, Any] | None) -> bool:
+def counts_sites(recipe: Recipe | None) -> bool:
     """Return True if a recipe counts sites. If it does not, each file stands for one."""
-    return bool(recipe and recipe.get("scope", {}).get("site"))
+    return recipe is not None and bool(recipe.scope.site)
 
 
 def get_found_weight(file: FileRecord, has_sites: bool = True) -> float:

@@ -1,9 +1,10 @@
 """Types of the values that recipes are made of."""
 
 import re
-from typing import Annotated
+from types import MappingProxyType
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
@@ -49,13 +50,17 @@ def check_rewrite(pattern: str, rewrite: str) -> None:
         raise ValueError(f"rewrite does not fit the pattern: {error}") from error
 
 
+CHECKED_BEFORE = MappingProxyType[str, Any]({"checked_before": True})
+"""The context of a validation that leaves globs alone: they were looked at when the recipe was recorded."""
+
+
 def check_glob(glob: str) -> str:
     """Return the glob, if it is one.
 
     Raises:
         ValueError: no `.gitignore` could hold it.
     """
-    from pathspec import GitIgnoreSpec  # only recipes have globs
+    from pathspec import GitIgnoreSpec
 
     try:
         GitIgnoreSpec.from_lines([glob])
@@ -64,7 +69,11 @@ def check_glob(glob: str) -> str:
     return glob
 
 
-Glob = Annotated[str, AfterValidator(check_glob)]
+def _check_new_glob(glob: str, info: ValidationInfo) -> str:
+    return glob if info.context is CHECKED_BEFORE else check_glob(glob)
+
+
+Glob = Annotated[str, AfterValidator(_check_new_glob)]
 """A glob as `.gitignore` has them."""
 Regex = Annotated[str, AfterValidator(check_regex)]
 """A regular expression as Python's `re` reads it."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, TypeAdapter, model_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.recipe.field_types import (
@@ -227,7 +227,7 @@ Step = Annotated[
 """One rung, of any kind; without `kind` it is a command."""
 TransformStep = CommandStep | RewriteStep
 """A step that works on files without asking anybody."""
-_STEP: TypeAdapter[Step] = TypeAdapter(Step)
+_STEP: TypeAdapter[Step] = TypeAdapter(Step, config=ConfigDict(defer_build=True))
 
 
 def parse_step(values: Mapping[str, Any]) -> Step:

@@ -3,11 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.recorded import RecordedRecipe
 
 
 @dataclass(slots=True)
@@ -17,9 +18,9 @@ class MigrationState:
     files: dict[str, FileRecord] = field(default_factory=dict)
     shards: dict[str, Shard] = field(default_factory=dict)
     waves: list[Wave] = field(default_factory=list)
-    recipe: dict[str, Any] | None = None
+    recipe: RecordedRecipe | None = None
     """The recipe as it stands: the run's first one, or the last revision."""
-    requested_recipe: dict[str, Any] | None = None
+    requested_recipe: RecordedRecipe | None = None
     """The recipe that a person wants the run to go on by, until it does."""
     revisions: list[RecipeRevised] = field(default_factory=list)
     """The recipes that a migration went on by after its first one."""
@@ -39,6 +40,17 @@ class MigrationState:
     rung_files: Counter[int] = field(default_factory=Counter)
 
     @property
+    def wished_recipe(self) -> Recipe | None:
+        """The recipe that the run goes on by: the one that a person wants, else the one it has; None for a goal."""
+        return self.requested_recipe or self.recipe
+
+    def require_recipe(self) -> Recipe:
+        """Return the recipe as it stands; every migration has one."""
+        if self.recipe is None:
+            raise ValueError("the run has no recipe: it carries a goal")
+        return self.recipe
+
+    @property
     def current_wave_number(self) -> int:
         """The number of the wave that has not ended, 0 if there is none."""
         if self.waves and not self.waves[-1].is_over:
@@ -48,6 +60,13 @@ class MigrationState:
     def find_shard_of_file(self, path: str) -> Shard | None:
         """Return the shard that holds a file."""
         return next((shard for shard in self.shards.values() if path in shard.files), None)
+
+    def map_files_to_shards(self) -> dict[str, str]:
+        """Return the name of the shard of each path."""
+        names: dict[str, str] = {}
+        for shard in self.shards.values():
+            names |= dict.fromkeys(shard.files, shard.name)
+        return names
 
     def get_shard_status(self, shard: Shard) -> ShardStatus:
         """Return the status of a shard."""

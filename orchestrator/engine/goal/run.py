@@ -29,7 +29,8 @@ from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
 from orchestrator.queue.composition import MergeComposer
-from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
+from orchestrator.queue.lander import Lander, TargetedSearchOptions
+from orchestrator.queue.landing_round import LandingResult
 
 _INBOX_PAUSE_S = 0.05
 

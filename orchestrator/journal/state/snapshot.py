@@ -98,7 +98,7 @@ def _build_adapters() -> dict[str, TypeAdapter[Any]]:
 
 
 def _build_part_adapters(part: type[Any], prefix: str) -> dict[str, TypeAdapter[Any]]:
-    hints = get_type_hints(part)
+    hints = get_type_hints(part, include_extras=True)
     names = [field.name for field in fields(part) if field.name not in ("open_intents", *_PARTS)]
     return {prefix + name: TypeAdapter(hints[name]) for name in names}
 

@@ -31,11 +31,20 @@ def is_too_deep(source: bytes) -> bool:
     return tree is not None and _is_deep(tree)
 
 
+def parse_source(source: bytes | str) -> ast.Module:
+    """Return the tree, however deep it goes, parsed while no other thread parses. Blocks.
+
+    Raises:
+        SyntaxError, ValueError, LookupError, RecursionError, MemoryError: as `ast.parse` does.
+    """
+    with _PARSER_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
 def _parse(source: bytes) -> ast.Module | None:
     try:
-        with _PARSER_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
+        return parse_source(source)
     except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         return None
 

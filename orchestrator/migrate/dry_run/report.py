@@ -38,11 +38,9 @@ async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *
     Raises:
         GitError: the union cannot be read.
     """
-    recipe, base = Recipe.model_validate(state.migration.recipe), state.run.base
+    recipe, base = state.migration.require_recipe(), state.run.base
     changed = await diff_trees(git, base, tried.union)
-    lines = {}
-    for file in changed.files:
-        lines[file.path] = (file.added, file.removed)
+    lines = {file.path: (file.added, file.removed) for file in changed.files}
     diff = None
     if wants_diff and changed.files:
         diff = await read_diff_text(git, base, tried.union)
@@ -56,9 +54,7 @@ class _ReportBuilder:
         self._tried = tried
         self._lines = lines
         self._paths = frozenset(tried.paths)
-        self._shards: dict[str, str] = {}
-        for shard in state.migration.shards.values():
-            self._shards |= dict.fromkeys(shard.files, shard.name)
+        self._shards = state.migration.map_files_to_shards()
 
     def build_report(self, diff: str | None) -> DryRunReport:
         """Return the report with this diff."""
@@ -122,10 +118,7 @@ class _ReportBuilder:
         return "it comes after the first queue"
 
     def _build_shard(self, shard: Shard) -> DryRunShard:
-        lines = []
-        for path in shard.files:
-            if path in self._lines:
-                lines.append(self._lines[path])
+        lines = [self._lines[path] for path in shard.files if path in self._lines]
         added, removed = _sum_lines(lines)
         return DryRunShard(
             name=shard.name,
@@ -166,9 +159,7 @@ class _ReportBuilder:
         if file.status == FileStatus.SKIPPED:
             return "skipped"
         if file.path not in self._paths:
-            if file.path in self._shards:
-                return "not-tried"
-            return "nothing-to-do"
+            return "not-tried" if file.path in self._shards else "nothing-to-do"
         if file.rung < 0:
             return "not-tried"
         if is_changed(file):
@@ -194,12 +185,4 @@ def _build_gate(verdict: GateResult | None) -> DryRunGate | None:
     if verdict is None:
         return None
     difference = verdict.difference
-    return DryRunGate(
-        green=difference.is_green,
-        new_failures=difference.new_failures,
-        missing_tests=difference.missing_tests,
-        newly_skipped=difference.newly_skipped,
-        fixed=difference.fixed,
-        problems=difference.problems,
-        unsettled=difference.unsettled,
-    )
+    return DryRunGate(green=difference.is_green, **difference.model_dump(exclude={"flaky"}))

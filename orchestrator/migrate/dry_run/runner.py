@@ -8,7 +8,6 @@ from itertools import takewhile
 from orchestrator.domain.event.migration import WaveStarted
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, SitePlace, Wave
-from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
@@ -21,7 +20,7 @@ from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import list_tree, read_blobs
+from worktrees.object_store.trees import list_tree, map_tree, read_files
 
 _ASK_NOBODY = frozenset({"command", "rewrite"})
 
@@ -57,7 +56,7 @@ class DryRunner:
         self._slots = slots
         self._only_sample = only_sample
         self._verify = verify
-        self._recipe = Recipe.model_validate(context.state.migration.recipe)
+        self._recipe = context.state.migration.require_recipe()
 
     async def run_to_queue(self) -> DryRunResult:
         """Run the steps and return what came of it.
@@ -123,19 +122,13 @@ class DryRunner:
         scope, paths = self._recipe.work_scope, {file.path for file in files}
         if not scope.site:
             return {}
-        git, oids = self._context.repository.git, {}
-        for entry in await list_tree(git, commit):
-            if entry.path in paths:
-                oids[entry.path] = entry.oid
-        blobs = await read_blobs(git, list(oids.values()))
-        contents = {path: blobs[oid] for path, oid in oids.items()}
+        git = self._context.repository.git
+        standing = await map_tree(git, commit)
+        contents = await read_files(git, {path: standing[path] for path in paths & standing.keys()})
         if not needs_workspace(scope):
             return (await find_sites(scope, contents)).places
-        workspace = await self._context.hands.open_workspace(commit, Purpose("sites that would remain"))
-        try:
+        async with self._context.lend_workspace(commit, Purpose("sites that would remain")) as workspace:
             return (await find_sites(scope, contents, workspace)).places
-        finally:
-            await workspace.close()
 
 
 def count_failure_signatures(files: Iterable[FileRecord]) -> list[tuple[str, int]]:

@@ -6,17 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from anyio import to_thread
 
-from orchestrator.domain.migration.files import FileRecord, SitePlace
+from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Invariant, Level
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.judge.source.testcases import list_test_functions
-from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange, RuleViolation
 from orchestrator.migrate.judging.invariants import (
     FILE_KINDS,
     SITE_KINDS,
+    ChangedRegion,
+    FileChange,
+    RuleViolation,
     find_broken_invariant,
     is_scope_wide,
     select_due_invariants,
@@ -28,7 +31,7 @@ from orchestrator.ports.hands import Workspace
 from worktrees.diffs.file_diffs import diff_blobs
 from worktrees.diffs.hunks import Hunk
 from worktrees.git import Git
-from worktrees.object_store.trees import read_blobs
+from worktrees.object_store.trees import read_blobs, read_files
 
 _REGEX_S = 20.0
 _WHOLE_FILE = ChangedRegion(1, 1_000_000, 1, 1_000_000)
@@ -40,8 +43,9 @@ _SCRIPT_TEST = compile_lazily(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
 class FileRules:
     """The rules of one recipe; what was found of a content is remembered."""
 
-    def __init__(self, git: Git, recipe: Recipe) -> None:
-        self._git = git
+    def __init__(self, context: RunContext, recipe: Recipe) -> None:
+        self._context = context
+        self._git = context.repository.git
         self._recipe = recipe
         self._known: dict[tuple[str, str, str, Level], RuleViolation | None] = {}
 
@@ -52,23 +56,19 @@ class FileRules:
         return any(rule.kind in SITE_KINDS and rule.site in by_command for rule in due)
 
     async def find_violations(
-        self,
-        files: Mapping[str, str],
-        records: Mapping[str, FileRecord],
-        level: Level,
-        workspace: Workspace | None = None,
+        self, files: Mapping[str, str], level: Level, workspace: Workspace | None = None
     ) -> dict[str, RuleViolation]:
         """Return by path the first rule that a file breaks with its new content.
 
         Args:
             files: path → the blob of the new content.
-            records: what the files were on the base.
             level: how far they have come; rules of earlier levels still hold.
             workspace: holds these contents, see `needs_workspace`.
         """
+        records = self._context.state.migration.files
         keys = {path: (path, records[path].base, blob, level) for path, blob in files.items()}
         new = {path: blob for path, blob in files.items() if keys[path] not in self._known}
-        changes = await self._read_changes(new, records, level, workspace)
+        changes = await self._read_changes(new, level, workspace)
         endless = await self._find_endless_patterns(changes, level)
         for change in changes:
             violation = endless.get(change.path) or await to_thread.run_sync(self._find_first, change, level)
@@ -81,13 +81,12 @@ class FileRules:
         return found
 
     async def count_sites_in_scope(
-        self, files: Mapping[str, str], records: Mapping[str, FileRecord], workspace: Workspace | None = None
+        self, files: Mapping[str, str], workspace: Workspace | None = None
     ) -> Mapping[str, int]:
         """Return how many sites of each kind all files have; those not in `files` have what they had on the base."""
-        contents = await read_blobs(self._git, list(files.values()))
-        sites = await self._find_sites({path: contents[blob] for path, blob in files.items()}, workspace)
+        sites = await self._find_sites(await read_files(self._git, files), workspace)
         counts: Counter[str] = Counter()
-        for path, record in records.items():
+        for path, record in self._context.state.migration.files.items():
             places = sites.get(path, ()) if path in files else record.places
             counts.update(place.site for place in places)
         return counts
@@ -116,8 +115,9 @@ class FileRules:
         return find_broken_invariant(change, self._list_rules(level)) or find_objection(change, self._recipe)
 
     async def _read_changes(
-        self, files: Mapping[str, str], records: Mapping[str, FileRecord], level: Level, workspace: Workspace | None
+        self, files: Mapping[str, str], level: Level, workspace: Workspace | None
     ) -> Sequence[FileChange]:
+        records = self._context.state.migration.files
         pairs = {path: (records[path].base, blob) for path, blob in files.items()}
         contents = await read_blobs(self._git, [*files.values(), *(base for base, _ in pairs.values())])
         sites: Mapping[str, Sequence[SitePlace]] = {}
@@ -129,12 +129,7 @@ class FileRules:
         changes = []
         for path, (base, blob) in pairs.items():
             change = FileChange(
-                path,
-                contents[base],
-                contents[blob],
-                records[path].places,
-                sites.get(path, ()),
-                regions.get(path, ()),
+                path, contents[base], contents[blob], records[path].places, sites.get(path, ()), regions.get(path, ())
             )
             changes.append(change)
         return changes

@@ -3,8 +3,7 @@
 It is asked apart from the steps, so that a step's result may come from the cache whatever the rules are by now.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anyio import to_thread
@@ -12,7 +11,7 @@ from anyio import to_thread
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes
-from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
+from orchestrator.domain.migration.files import FailureKind, FileRecord
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.domain.run.purpose import Purpose
@@ -24,11 +23,12 @@ from orchestrator.judge.reports import parse_report
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.judge.reports.telling_line import find_telling_line
 from orchestrator.migrate.command_lines import fill_in_files
-from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
+from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import is_changed
+from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
-from worktrees.object_store.trees import read_blobs
+from worktrees.object_store.trees import read_blobs, read_files
 
 _LINE_CHARS = 200
 
@@ -49,8 +49,7 @@ class FileValidator:
             start: the commit from which they started.
             level: `step` right after one, `queue` at the end of a pass.
         """
-        files = self.list_changed_files(paths)
-        if not files:
+        if not (files := self.list_changed_files(paths)):
             return []
         violations = await self._find_broken_rules(files, start, level)
         if level == "step":
@@ -67,16 +66,8 @@ class FileValidator:
         moves = []
         for path, violation in violations.items():
             file = self._context.state.migration.files[path]
-            move = FileMoved(
-                path=path,
-                status=FileStatus.RESTORED,
-                rung=file.rung,
-                tried=file.blob,
-                reason=violation.reason,
-                signature=violation.signature,
-                failure=failure,
-            )
-            moves.append(move)
+            move = FileMoved(path=path, status=file.status, rung=file.rung)
+            moves.append(restore_file(move, FileProblem(failure, *violation), file.blob))
         await self._context.journal.append(*moves)
         return moves
 
@@ -84,20 +75,19 @@ class FileValidator:
         self, files: Sequence[FileRecord], start: CommitId, level: Level
     ) -> dict[str, RuleViolation]:
         blobs = {file.path: file.blob for file in files if file.blob}
-        records = self._context.state.migration.files
         if not self._rules.needs_workspace(level):
-            return await self._rules.find_violations(blobs, records, level)
-        async with self._open_workspace(start, Purpose("rules for files")) as workspace:
+            return await self._rules.find_violations(blobs, level)
+        async with self._context.lend_workspace(start, Purpose("rules for files")) as workspace:
             for path, content in (await self._read_contents(files)).items():
                 await workspace.write_file(path, content)
-            return await self._rules.find_violations(blobs, records, level, workspace)
+            return await self._rules.find_violations(blobs, level, workspace)
 
     async def _find_failed_checks(self, files: Sequence[FileRecord], start: CommitId) -> dict[str, RuleViolation]:
         found: dict[str, RuleViolation] = {}
         if not self._checks or not files:
             return found
         contents = await self._read_contents(files)
-        async with self._open_workspace(start, Purpose("checks of single files")) as workspace:
+        async with self._context.lend_workspace(start, Purpose("checks of single files")) as workspace:
             for file in files:
                 violation = await self._check_file(workspace, file, contents[file.path])
                 if violation is not None:
@@ -106,8 +96,7 @@ class FileValidator:
 
     async def _check_file(self, workspace: Workspace, file: FileRecord, content: bytes) -> RuleViolation | None:
         """Return what a check has against one file; the others are in the workspace as they were at the start."""
-        git = self._context.repository.git
-        before = (await read_blobs(git, [file.branch_blob]))[file.branch_blob]
+        before = (await read_blobs(self._context.repository.git, [file.branch_blob]))[file.branch_blob]
         await workspace.write_file(file.path, content)
         try:
             return await self._checks.find_violation(workspace, file.path, before, content)
@@ -115,17 +104,8 @@ class FileValidator:
             await workspace.write_file(file.path, before)
 
     async def _read_contents(self, files: Sequence[FileRecord]) -> Mapping[str, bytes]:
-        blobs = {file.path: file.blob for file in files if file.blob}
-        contents = await read_blobs(self._context.repository.git, list(blobs.values()))
-        return {path: contents[blob] for path, blob in blobs.items()}
-
-    @asynccontextmanager
-    async def _open_workspace(self, start: CommitId, purpose: Purpose) -> AsyncIterator[Workspace]:
-        workspace = await self._context.hands.open_workspace(start, purpose)
-        try:
-            yield workspace
-        finally:
-            await workspace.close()
+        git = self._context.repository.git
+        return await read_files(git, {file.path: file.blob for file in files if file.blob})
 
 
 class StepChecks:
@@ -202,7 +182,7 @@ def _compare_runs(spec: CheckSpec, then: _CheckRun, now: _CheckRun) -> RuleViola
     difference = compare_outcomes(then.outcomes, then.result.exit_code, now.outcomes, now.result.exit_code)
     if difference.is_green:
         return None
-    lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
+    lost = difference.lost_tests
     excerpt = extract_failure_excerpt(now.output, lost)
     signature = build_failure_signature(excerpt) or f"check {spec.id} {now.ending}"
     if lost:

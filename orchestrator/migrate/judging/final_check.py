@@ -37,8 +37,7 @@ class FinalCheck:
 
 def list_problems(difference: Difference) -> tuple[str, ...]:
     """Return everything that is wrong in a difference, by name."""
-    lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
-    return (*lost, *difference.problems)
+    return (*difference.lost_tests, *difference.unsettled, *difference.problems)
 
 
 async def run_final_check(context: RunContext, gate: MigrationGate, commit: CommitId) -> FinalCheck:
@@ -83,6 +82,4 @@ async def find_first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[boo
             high = middle
         else:
             low = middle + 1
-    if items:
-        return items[low]
-    return None
+    return items[low] if items else None

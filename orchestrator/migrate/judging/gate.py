@@ -1,7 +1,7 @@
 """The gate of a migration: rules for files, the checks, the old environment, rules for trees; the cheap ones first."""
 
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Container, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from orchestrator.domain.ids import CommitId, TreeId
@@ -21,9 +21,10 @@ from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,
     check_scope_invariants,
     is_scope_wide,
+    list_changed_files,
     select_due_invariants,
 )
-from orchestrator.migrate.judging.narrow_checks import CheckNarrower
+from orchestrator.migrate.judging.selected_tests import CheckNarrower
 from orchestrator.migrate.judging.tree_rules import (
     build_command_checks,
     check_policy,
@@ -34,7 +35,6 @@ from orchestrator.migrate.judging.tree_rules import (
 )
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import Hands, Workspace
-from worktrees.object_store.trees import list_tree
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class MigrationGate:
     def __init__(self, context: RunContext, recipe: Recipe, paths: Container[str] | None = None) -> None:
         self._context = context
         self.recipe = recipe
-        self.rules = FileRules(context.repository.git, recipe)
+        self.rules = FileRules(context, recipe)
         self._runner = self._build_runner(context.hands)
         self._base_runner = self._build_runner(context.baseline_hands or context.hands)
         self._narrow = never_narrow if paths is None else CheckNarrower(recipe, paths)
@@ -108,7 +108,7 @@ class MigrationGate:
         Raises:
             EnvironmentProblem: the checks could not be run at all.
         """
-        judged = _Tree(commit, tree, purpose, fresh, "queue", await self.list_changes(tree), reruns)
+        judged = _Tree(commit, tree, purpose, fresh, "queue", await list_changed_files(self._context, tree), reruns)
         return await self._run_stages(judged, self._queue_gate)
 
     async def probe_tree(
@@ -156,7 +156,7 @@ class MigrationGate:
             commit: the base, or what landed, with the shard's changes.
             tree: its tree.
             purpose: what it is for, in receipts.
-            changes: as `list_changes` gives them.
+            changes: as `list_changed_files` gives them.
             checks: those of level shard.
         """
         judged = _Tree(commit, tree, purpose, False, "shard", changes)
@@ -164,7 +164,7 @@ class MigrationGate:
 
     async def judge_final(self, commit: CommitId, tree: TreeId) -> GateResult:
         """Judge if all that landed may be published: every check, and against the base as it was in its own world."""
-        judged = _Tree(commit, tree, Purpose("the end"), False, "final", await self.list_changes(tree))
+        judged = _Tree(commit, tree, Purpose("the end"), False, "final", await list_changed_files(self._context, tree))
         checks = (*self.recipe.build_checks(), *self.recipe.build_checks("final"))
         return await self._run_stages(judged, self._get_gate(*checks, is_strict=True))
 
@@ -180,27 +180,19 @@ class MigrationGate:
 
     async def _check_files(self, judged: _Tree) -> Difference:
         blobs = {path: blob for path, (_, blob) in judged.changes.items()}
-        records = self._context.state.migration.files
-        async with self._open_workspace(judged) as workspace:
-            found = await self.rules.find_violations(blobs, records, judged.level, workspace)
+        async with self._lend_workspace(judged) as workspace:
+            found = await self.rules.find_violations(blobs, judged.level, workspace)
             problems = [f"{path}: {violation.reason}" for path, violation in sorted(found.items())]
             if judged.level == "final" and any(map(is_scope_wide, self.recipe.invariant)):
-                left = await self.rules.count_sites_in_scope(blobs, records, workspace)
+                left = await self.rules.count_sites_in_scope(blobs, workspace)
                 problems += check_scope_invariants(self.recipe.invariant, left)
         return Difference(problems=tuple(problems))
 
-    @asynccontextmanager
-    async def _open_workspace(self, judged: _Tree) -> AsyncIterator[Workspace | None]:
+    def _lend_workspace(self, judged: _Tree) -> AbstractAsyncContextManager[Workspace | None]:
         """Open a workspace that holds the tree, if its rules need one."""
         if not self.rules.needs_workspace(judged.level):
-            yield None
-            return
-        purpose = Purpose(f"rules for {judged.purpose.text}")
-        workspace = await self._context.hands.open_workspace(judged.commit, purpose)
-        try:
-            yield workspace
-        finally:
-            await workspace.close()
+            return nullcontext()
+        return self._context.lend_workspace(judged.commit, Purpose(f"rules for {judged.purpose.text}"))
 
     async def _run_checks(self, judged: _Tree, gate: HarnessGate) -> GateResult:
         reruns = max(judged.reruns, self.recipe.verify.flaky_reruns)
@@ -258,14 +250,6 @@ class MigrationGate:
         result = await gate.judge_tree(*commit, purpose, judged.fresh, self.recipe.verify.flaky_reruns)
         difference = reword_old_source_failures(result.difference)
         return result.model_copy(update={"tree": judged.tree, "difference": difference})
-
-    async def list_changes(self, tree: TreeId) -> Mapping[str, tuple[str, str]]:
-        """Return mode and blob of the run's files that differ from the base in a tree, by path."""
-        files, changes = self._context.state.migration.files, {}
-        for entry in await list_tree(self._context.repository.git, tree):
-            if entry.path in files and entry.oid != files[entry.path].base:
-                changes[entry.path] = (entry.mode, entry.oid)
-        return changes
 
 
 def _build_empty_result(judged: _Tree) -> GateResult:

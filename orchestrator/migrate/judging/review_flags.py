@@ -20,11 +20,11 @@ from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import list_findings
 from orchestrator.judge.source.python_syntax import parse_python
-from orchestrator.migrate.judging.file_change import ChangedRegion
 from orchestrator.migrate.judging.file_rules import find_changed_regions
+from orchestrator.migrate.judging.invariants import ChangedRegion, list_changed_files
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.ledger import record_notice_once
-from worktrees.object_store.trees import list_tree, read_blobs
+from worktrees.object_store.trees import read_blobs
 
 UNCOVERED = "uncovered"
 """The flag of a file of which no changed line runs while the gate's checks do."""
@@ -73,11 +73,8 @@ async def _find_unreached(
 
 async def list_changed_python(context: RunContext, commit: CommitId) -> Mapping[str, str]:
     """Return the run's Python files that differ from the base in a commit, with their blobs."""
-    files, changed = context.state.migration.files, {}
-    for entry in await list_tree(context.repository.git, commit):
-        if entry.path in files and entry.path.endswith(".py") and entry.oid != files[entry.path].base:
-            changed[entry.path] = entry.oid
-    return changed
+    changed = await list_changed_files(context, commit)
+    return {path: blob for path, (_, blob) in changed.items() if path.endswith(".py")}
 
 
 async def _measure_lines(
@@ -94,9 +91,7 @@ async def _measure_lines(
         else:
             for path, lines in ran.items():
                 total[path] = total.get(path, frozenset()) | lines
-    if len(reasons) == len(checks):
-        return reasons[0]
-    return total
+    return reasons[0] if len(reasons) == len(checks) else total
 
 
 def is_reached(content: bytes, regions: Sequence[ChangedRegion], ran: Collection[int]) -> bool:

@@ -1,12 +1,17 @@
-"""The test files that stand for `{tests}` in a check, from the files that changed."""
+"""The tests that checks run: the files for `{tests}`, by what changed, and the files that hold tests, by their ids."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+import shlex
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import VerifyCheck
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX
 from orchestrator.migrate.command_lines import quote_paths, split_for_command_line
 
 FindImporters = Callable[[Iterable[str]], set[str]]
@@ -15,6 +20,13 @@ TESTS_PLACEHOLDER = "{tests}"
 _AFFIXES = compile_lazily(r"\A(?:tests?[_-])?(.+?)(?:[._-](?:test|tests|spec))?\Z")
 _NO_TESTS = frozenset({"conftest", "__init__"})
 _RUN = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".go", ".rb", ".java")
+
+
+_PREFIXES = (COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX)
+_ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".java", ".kt", ".go")
+_ROOTS = ("", "src/", "test/", "tests/", "src/test/java/", "src/test/kotlin/")
+_MOST_FILES = 50
+"""With more files than this a narrow run saves little, and its command line may become too long."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +92,7 @@ def parse_selected_tests(output: str, files: Iterable[str]) -> SelectedTests:
     for line in output.splitlines():
         if line.strip():
             named.add(str(PurePosixPath(line.strip())))
-    if named & known:
-        return limit_to_command_line(sorted(named & known))
-    return ALL_TESTS
+    return limit_to_command_line(sorted(named & known)) if named & known else ALL_TESTS
 
 
 def _find_own_tests(path: str, tests: Iterable[str]) -> set[str]:
@@ -105,6 +115,49 @@ def _is_runnable(path: str) -> bool:
 def _strip_test_affixes(path: str) -> str:
     """Return `core` for `tests/test_core.py`, `core_test.go` and `core.spec.ts`."""
     found = _AFFIXES.match(PurePosixPath(path).stem)
-    if found:
-        return found[1]
-    return path
+    return found[1] if found else path
+
+
+def find_test_file(test: str, paths: Container[str]) -> str | None:
+    """Return the file that a test stands in, None if its id does not tell.
+
+    Args:
+        test: its id as a report has it: a path with `::` (pytest), a dotted name with or without class and method
+            (JUnit, unittest), with what is put before modules that cannot be imported.
+        paths: every file of the tree.
+    """
+    for prefix in _PREFIXES:
+        test = test.removeprefix(prefix)
+    place = re.sub(r" #\d+\Z", "", test).partition("::")[0].partition(" ")[0]
+    return next((path for path in _candidates(place) if path in paths), None)
+
+
+def _candidates(place: str) -> Iterator[str]:
+    yield place
+    parts = place.split(".")
+    for count in range(len(parts), 0, -1):
+        for root in _ROOTS:
+            for ending in _ENDINGS:
+                yield root + "/".join(parts[:count]) + ending
+
+
+class CheckNarrower:
+    """Makes checks of a recipe narrow: see `orchestrator.judge.gate.narrowing.Narrow`."""
+
+    def __init__(self, recipe: Recipe, paths: Container[str]) -> None:
+        """Set up.
+
+        Args:
+            recipe: checks with `{tests}` in their command can be narrowed.
+            paths: every file of the tree that the migration starts from.
+        """
+        self._commands = {check.id: check.run for check in recipe.verify.check if "{tests}" in check.run}
+        self._paths = paths
+
+    def __call__(self, spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
+        """Return the check over the files of these tests; None if it takes none, or if one's file is not known."""
+        found = {find_test_file(test, self._paths) for test in tests}
+        if spec.id not in self._commands or not found or None in found or len(found) > _MOST_FILES:
+            return None
+        files = " ".join(shlex.quote(path) for path in sorted(filter(None, found)))
+        return spec.model_copy(update={"run": self._commands[spec.id].replace("{tests}", files)})

@@ -14,12 +14,8 @@ from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.migrate.judging.gate import MigrationGate
-from orchestrator.migrate.judging.selected_tests import (
-    FindImporters,
-    SelectedTests,
-    parse_selected_tests,
-    select_tests,
-)
+from orchestrator.migrate.judging.invariants import list_changed_files
+from orchestrator.migrate.judging.selected_tests import FindImporters, SelectedTests, parse_selected_tests, select_tests
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.ledger import record_notice_once
@@ -48,7 +44,7 @@ class ShardGate:
         self, commit: CommitId, tree: TreeId, _purpose: Purpose, _fresh: bool = False, _reruns: int = 0
     ) -> GateResult:
         """Judge a union by the checks of level shard."""
-        changes = await self._gate.list_changes(tree)
+        changes = await list_changed_files(self._context, tree)
         purpose = Purpose(f"shard {self._shard}")
         checks = await self._select_checks(commit, tree, changes)
         return await self._gate.judge_shard(commit, tree, purpose, changes, checks)
@@ -84,16 +80,12 @@ class ShardGate:
         self, check: VerifyCheck, commit: CommitId, changes: Mapping[str, object], files: Sequence[str]
     ) -> SelectedTests:
         """Return the tests that the check's `select` prints for the changed paths; all tests if it fails."""
-        purpose = Purpose(f"tests for shard {self._shard}")
-        workspace = await self._context.hands.open_workspace(commit, purpose)
-        try:
-            paths = "".join(f"{path}\n" for path in sorted(changes))
-            command = ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s)
+        paths = "".join(f"{path}\n" for path in sorted(changes))
+        command = ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s)
+        async with self._context.lend_workspace(commit, Purpose(f"tests for shard {self._shard}")) as workspace:
             result = await run_command(workspace, command)
             if result.is_success:
                 return parse_selected_tests(await to_thread.run_sync(read_log_ends, result.log), files)
-        finally:
-            await workspace.close()
         await self._tell_all_tests(check, "its select failed")
         return parse_selected_tests("", files)
 

@@ -92,10 +92,9 @@ async def commit_tests_on_base(
 
 def reword_old_source_failures(difference: Difference) -> Difference:
     """Return a difference of tests on the old sources in words that nobody takes for one of the tree itself."""
-    lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
     if difference.is_green:
         return Difference()
-    what = join_limited(lost, _SHOWN) or "; ".join(difference.problems)
+    what = join_limited((*difference.lost_tests, *difference.unsettled), _SHOWN) or "; ".join(difference.problems)
     return Difference(problems=(f"on the old sources the changed tests fail: {what}",))
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import Step
@@ -93,6 +94,11 @@ def is_remedy_for(step: Step, file: FileRecord) -> bool:
     return not step.on_signature or any(re.search(step.on_signature, text) for text in (file.signature, file.reason))
 
 
+def build_end_moves(files: Iterable[FileRecord], status: FileStatus, reason: str) -> list[FileMoved]:
+    """Return the moves of files to an end that has nothing to do with their contents."""
+    return [FileMoved(path=file.path, status=status, rung=file.rung, reason=reason) for file in files]
+
+
 def list_files_to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:
     """Return the files whose changes wait for the queue, in landing order."""
     return sorted(filter(is_changed, files), key=lambda file: file.path)
@@ -117,11 +123,7 @@ def find_final_status(file: FileRecord) -> FileStatus | None:
         case FileStatus.EJECTED:
             return FileStatus.REJECTED
         case FileStatus.RESTORED:
-            if file.tried:
-                return FileStatus.REJECTED
-            return FileStatus.UNCHANGED
+            return FileStatus.REJECTED if file.tried else FileStatus.UNCHANGED
         case FileStatus.DISCOVERED | FileStatus.TRANSFORMED:
-            if file.sites:
-                return FileStatus.UNCHANGED
-            return FileStatus.NOTHING_TO_DO
+            return FileStatus.UNCHANGED if file.sites else FileStatus.NOTHING_TO_DO
     return None

@@ -85,9 +85,7 @@ def is_requested_again(state: RunState, wave: WaveStarted) -> bool:
 def find_sample_wave(state: RunState) -> Wave | None:
     """Return the wave of the sample, as long as nothing but the sample has been begun."""
     waves = {wave.kind: wave for wave in reversed(state.migration.waves)}
-    if "sweep" in waves:
-        return None
-    return waves.get("sample")
+    return None if "sweep" in waves else waves.get("sample")
 
 
 def _choose_wave_size(state: RunState, recipe: Recipe) -> int:
@@ -109,9 +107,7 @@ def plan_remaining_shards(state: RunState) -> ShardsPlanned | None:
         left = tuple(file.path for file in list_shard_files(state, shard) if file.is_pending)
         if left:
             rest.append(Shard(name=_choose_free_name(state, shard.name), files=left, owner=shard.owner))
-    if rest:
-        return ShardsPlanned(shards=tuple(rest))
-    return None
+    return ShardsPlanned(shards=tuple(rest)) if rest else None
 
 
 def _choose_free_name(state: RunState, name: str) -> str:

@@ -47,6 +47,7 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
         files = [state.migration.files[path] for paths in groups for path in paths]
     steps = "\n".join(map(_describe_step, recipe.step))
     burndown = build_burndown(state)
+    landed = [format_code_span(file.path) for file in files if file.status == FileStatus.MERGED]
     parts = [
         format_unsafe_warning(state),
         sanitize_markdown(recipe.migration.description),
@@ -57,7 +58,7 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
         render_flags(burndown),
         f"### Steps\n\n{steps}",
         render_revisions(burndown),
-        _render_landed(files),
+        _render_list("Landed", landed),
     ]
     for status, title in _NOT_LANDED.items():
         parts += _render_not_landed(title, files, status)
@@ -89,10 +90,6 @@ def _describe_step(step: Step) -> str:
     if step.when == "failed":
         worker += ", for what had failed"
     return f"- `{step.id}`: {worker}"
-
-
-def _render_landed(files: Iterable[FileRecord]) -> str:
-    return _render_list("Landed", [format_code_span(file.path) for file in files if file.status == FileStatus.MERGED])
 
 
 def _render_not_landed(title: str, files: Iterable[FileRecord], status: FileStatus) -> Iterator[str]:

@@ -1,21 +1,35 @@
-"""Groups of landed shards that make up a pull request each: pure rules, stable while more lands."""
+"""Groups of landed shards that make up a pull request each, stable while more lands, and the commits of their branches.
+
+A branch that was shown to people only ever goes forward: what is taken back is one more commit.
+"""
 
 import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.waves import list_shard_files
+from worktrees.diffs.tree_changes import compare_trees
+from worktrees.object_store.merge import commit_tree, is_ancestor
+from worktrees.object_store.packs import find_existing_objects
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import read_tree_id
+from worktrees.ref_store.refs import read_ref
 
 NO_OWNER = "no-owner"
 TOGETHER = "together"
 """The group of shards whose own groups are not green alone."""
 _FOREIGN = compile_lazily(r"[^A-Za-z0-9_+=-]+")
+
+
+_Blobs = dict[str, tuple[str, str] | None]
 
 
 @dataclass(frozen=True)
@@ -83,9 +97,7 @@ def format_ref_part(name: str) -> str:
     Two names may become one: a name that is not kept whole gets a checksum.
     """
     plain = _FOREIGN.sub("-", name).strip("-")[:80]
-    if plain == name:
-        return plain
-    return f"{plain or 'group'}-{crc32(name.encode()):08x}"
+    return plain if plain == name else f"{plain or 'group'}-{crc32(name.encode()):08x}"
 
 
 def format_pr_title(recipe: Recipe, name: str, files: int) -> str:
@@ -128,3 +140,50 @@ def _split_shards(shards: Sequence[Shard], max_files: int) -> list[list[Shard]]:
         parts[-1].append(shard)
         size += len(shard.files)
     return parts
+
+
+async def commit_group(context: RunContext, group: PullRequestGroup) -> CommitId:
+    """Return the last commit of the group, on top of where its branch was last put, or of the base.
+
+    The same state always gives the same commits.
+    """
+    git, state = context.repository.git, context.state
+    tip = await _find_tip(context, group)
+    landed = {file.path: (file.mode, file.landed or file.base) for file in list_group_files(state, group)}
+    for name in group.shards:
+        shard = state.migration.shards[name]
+        changes: _Blobs = {path: landed[path] for path in shard.files if path in landed}
+        message = await git.run_text("log", "-1", "--format=%B", shard.commit or "")
+        tip = await _commit_changes(context, tip, changes, message)
+    back: _Blobs = {}
+    for change in await compare_trees(git, state.run.base, tip):
+        if change.path in state.migration.files and change.path not in landed:
+            file = state.migration.files[change.path]
+            back[change.path] = (file.mode, file.base)
+    trailers = f"Group: {group.name}\nOrchestrate-Run: {state.run.run}\n"
+    message = f"Take back what no longer stands on the run's branch\n\n{trailers}"
+    return await _commit_changes(context, tip, back, message)
+
+
+async def _find_tip(context: RunContext, group: PullRequestGroup) -> str:
+    """Return where the run has put the group's branch, perhaps without having come to a pull request for it."""
+    git, state = context.repository.git, context.state
+    known, ref = state.migration.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
+    shown: str = state.run.base
+    if known and await find_existing_objects(git, [known.head]):
+        shown = known.head
+    stands = await read_ref(git, ref)
+    is_ours = stands in state.ref_history.get(ref, ())
+    if stands and is_ours and await is_ancestor(git, shown, stands):
+        return stands
+    return shown
+
+
+async def _commit_changes(context: RunContext, tip: str, changes: _Blobs, message: str) -> CommitId:
+    """Add a commit, unless it would change nothing; return the last one."""
+    git = context.repository.git
+    before = await read_tree_id(git, tip)
+    after = await overlay_tree(git, before, changes)
+    if after == before:
+        return CommitId(tip)
+    return CommitId(await commit_tree(git, after, [tip], message, context.commit_date))

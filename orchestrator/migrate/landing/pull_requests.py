@@ -19,10 +19,10 @@ from orchestrator.engine.pull_request.proposal import (
     propose_landed_work,
     propose_pull_request,
 )
-from orchestrator.migrate.landing.group_commits import GroupCommits
 from orchestrator.migrate.landing.pr_body import render_migration_body
 from orchestrator.migrate.landing.pr_groups import (
     PullRequestGroup,
+    commit_group,
     format_pr_title,
     get_group_branch,
     group_shards,
@@ -34,7 +34,7 @@ from orchestrator.ports.gate import Gate
 from orchestrator.queue.pr_branch import PrBranch
 from worktrees.git import Git
 from worktrees.object_store.merge import is_ancestor
-from worktrees.object_store.trees import list_tree, read_tree_id
+from worktrees.object_store.trees import map_tree, read_tree_id
 from worktrees.ref_store.refs import read_ref
 
 _SHOWN = 10
@@ -74,10 +74,10 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     if await context.read_branch_tip() is None:
         return ()
     groups = group_shards(context.state, recipe) if recipe.merge.has_groups else ()
-    alone, red = await _judged(context, gate, groups)
+    alone, red = await _split_by_verdict(context, gate, groups)
     kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
     if red and not kept:
-        ready = await _together(context, gate, alone, red)
+        ready = await _join_red_groups(context, gate, alone, red)
     else:
         ready = alone
     if ready:
@@ -90,10 +90,10 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     return kept
 
 
-async def _judged(
+async def _split_by_verdict(
     context: RunContext, gate: Gate, groups: Sequence[PullRequestGroup]
 ) -> tuple[list[_Ready], list[PullRequestGroup]]:
-    """The groups that are green on their own, and those that are not."""
+    """Return the groups that are green on their own, and those that are not."""
     ready: list[_Ready] = []
     red: list[PullRequestGroup] = []
     for group in groups:
@@ -104,26 +104,21 @@ async def _judged(
     return ready, red
 
 
-async def _together(
+async def _join_red_groups(
     context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[PullRequestGroup]
 ) -> Sequence[_Ready]:
     """Return those that are ready, and the red ones as one; none if everything has to go together."""
     together = await _commit_if_green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
     names = ", ".join(group.name for group in red)
-    if together:
-        how = "they are opened as one"
-    else:
-        how = "there is one pull request for everything"
+    how = "they are opened as one" if together else "there is one pull request for everything"
     await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
-    if together:
-        return [*ready, together]
-    return []
+    return [*ready, together] if together else []
 
 
 async def _commit_if_green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
     """Return the group with its commits, if they pass the gate, at the second look if need be."""
     branch = get_group_branch(context.state, group)
-    head = await GroupCommits(context).commit_group(group)
+    head = await commit_group(context, group)
     tree = TreeId(await read_tree_id(context.repository.git, head))
     for is_second_look in (False, True):
         result = await gate.judge_tree(head, tree, Purpose(f"pull request {group.name}"), fresh=is_second_look)
@@ -214,7 +209,7 @@ async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGr
             continue
         if await is_ancestor(git, state.migration.prs[group.name].head, target):
             return True
-        if wanted and wanted <= {(entry.path, entry.oid) for entry in await list_tree(git, target)}:
+        if wanted and wanted <= (await map_tree(git, target)).items():
             return True
     return False
 

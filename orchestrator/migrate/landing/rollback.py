@@ -1,10 +1,10 @@
 """Take back what shards have landed: a commit on the PR branch each, judged and landed like any other change."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved, RollbackRefused, ShardReverted
-from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
@@ -15,12 +15,11 @@ from orchestrator.migrate.ladder.waves import list_shard_files
 from orchestrator.migrate.landing.file_units import format_trailers
 from orchestrator.migrate.landing.pr_groups import list_landed_shards
 from orchestrator.ports.gate import Gate
-from orchestrator.queue.composition import ComposedUnion, UnitConflict
+from orchestrator.queue.composition import MergeComposer
 from orchestrator.queue.lander import Lander
 from worktrees.diffs.tree_changes import compare_trees
-from worktrees.git import Git
-from worktrees.object_store.merge import MergeConflict, commit_tree, merge_commits
-from worktrees.object_store.trees import list_tree, read_tree_id
+from worktrees.object_store.merge import commit_tree
+from worktrees.object_store.trees import map_tree, read_tree_id
 
 _SHOWN = 3
 
@@ -43,7 +42,7 @@ async def roll_back_shards(context: RunContext, recipe: Recipe, gate: Gate) -> N
     """
     await _record_rollbacks(context)
     while units := _list_wanted(context.state):
-        composer = _RevertComposer(context, recipe, units)
+        composer = await _build_composer(context, recipe, units)
         lander = Lander(context.journal, gate, context.branch, context.hooks)
         landing = await lander.land_units(f"rollback {len(context.state.landings)}", tuple(units), composer)
         await _record_rollbacks(context)
@@ -70,14 +69,12 @@ async def _record_rollbacks(context: RunContext) -> None:
     state, git = context.state, context.repository.git
     landed = {unit: landing for landing in state.landings for unit in landing.units}
     for shard in list(_list_wanted(state).values()):
-        landing = landed.get(_name_unit(shard))
-        if landing is None:
+        if (landing := landed.get(_name_unit(shard))) is None:
             continue
         changes = await compare_trees(git, f"{shard.commit}^", shard.commit or "")
-        stands = {}
-        for entry in await list_tree(git, landing.new, [change.path for change in changes]):
-            if entry.path in state.migration.files:
-                stands[entry.path] = entry.oid
+        changed = state.migration.files.keys() & {change.path for change in changes}
+        listed = await map_tree(git, landing.new)
+        stands = {path: listed[path] for path in sorted(changed & listed.keys())}
         reason = state.migration.rollback_reasons.get(shard.name, "")
         reverted = ShardReverted(shard=shard.name, commit=landing.new, reason=reason, stands=stands)
         await context.journal.append(*_build_moves(state, shard, reason), reverted)
@@ -91,8 +88,7 @@ def _build_moves(state: RunState, shard: Shard, reason: str) -> Iterator[FileMov
 
 
 def _build_refusal(shard: Shard, ejected: UnitEjected) -> RollbackRefused:
-    difference = ejected.difference
-    tests = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
+    difference, tests = ejected.difference, ejected.difference.lost_tests
     if ejected.conflict:
         reason = (
             f"{join_limited(ejected.conflict, _SHOWN)} changed again since it landed: take back what changed them first"
@@ -104,57 +100,34 @@ def _build_refusal(shard: Shard, ejected: UnitEjected) -> RollbackRefused:
     return RollbackRefused(shard=shard.name, reason=reason, tests=tests, paths=ejected.conflict)
 
 
-class _RevertComposer:
-    """A `queue.composition.Composer` whose units undo the commits of shards."""
+async def _build_composer(context: RunContext, recipe: Recipe, shards: Mapping[UnitId, Shard]) -> MergeComposer:
+    """Return a composer whose units undo the commits of shards."""
+    undoing = {unit: await _commit_undoing(context, shard) for unit, shard in shards.items()}
 
-    def __init__(self, context: RunContext, recipe: Recipe, shards: Mapping[UnitId, Shard]) -> None:
-        self._context = context
-        self._recipe = recipe
-        self._shards = shards
+    def write_message(unit: UnitId) -> str:
+        return _write_message(context.state, recipe, shards[unit])
 
-    @property
-    def _git(self) -> Git:
-        return self._context.repository.git
+    return MergeComposer(context.repository.git, undoing, write_message, context.commit_date, names_candidates=False)
 
-    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
-        """Compose one commit a shard, in order."""
-        tip, tree = head, TreeId(await read_tree_id(self._git, head))
-        for unit in units:
-            merged = await merge_commits(self._git, tip, await self._commit_undoing(unit))
-            if isinstance(merged, MergeConflict):
-                alone = tip == head or await self._clashes_with(head, unit)
-                return UnitConflict(unit=unit, paths=merged.paths, with_head=alone)
-            tree = TreeId(merged.tree)
-            tip = CommitId(
-                await commit_tree(self._git, tree, [tip], self._write_message(unit), self._context.commit_date)
-            )
-        return ComposedUnion(commit=tip, tree=tree)
 
-    async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
-        """Return the very commits that were tested."""
-        return tested
+async def _commit_undoing(context: RunContext, shard: Shard) -> CommitId:
+    """Return a commit on top of the shard's own that holds what stood before it.
 
-    async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_commits(self._git, head, await self._commit_undoing(unit)), MergeConflict)
+    To merge it is to undo the shard.
+    """
+    git, commit = context.repository.git, shard.commit or ""
+    before = await read_tree_id(git, f"{commit}^")
+    return CommitId(await commit_tree(git, before, [commit], f"before {commit}", context.commit_date))
 
-    async def _commit_undoing(self, unit: UnitId) -> str:
-        """Return a commit on top of the shard's own that holds what stood before it.
 
-        To merge it is to undo the shard.
-        """
-        commit = self._shards[unit].commit or ""
-        before = await read_tree_id(self._git, f"{commit}^")
-        return await commit_tree(self._git, before, [commit], f"before {commit}", self._context.commit_date)
-
-    def _write_message(self, unit: UnitId) -> str:
-        shard, state = self._shards[unit], self._context.state
-        trailers = {
-            "Reverts-Shard": shard.name,
-            "Reverts-Commit": shard.commit or "",
-            "Migration-Id": self._recipe.migration.id,
-            "Recipe-Rev": self._recipe.revision,
-            "Orchestrate-Run": state.run.run,
-        }
-        why = sanitize_title(state.migration.rollback_reasons.get(shard.name, ""))
-        title = f"Take back {sanitize_title(self._recipe.title)}: {sanitize_title(shard.name)}"
-        return "\n\n".join(filter(None, (title, why, format_trailers(trailers)))) + "\n"
+def _write_message(state: RunState, recipe: Recipe, shard: Shard) -> str:
+    trailers = {
+        "Reverts-Shard": shard.name,
+        "Reverts-Commit": shard.commit or "",
+        "Migration-Id": recipe.migration.id,
+        "Recipe-Rev": recipe.revision,
+        "Orchestrate-Run": state.run.run,
+    }
+    why = sanitize_title(state.migration.rollback_reasons.get(shard.name, ""))
+    title = f"Take back {sanitize_title(recipe.title)}: {sanitize_title(shard.name)}"
+    return "\n\n".join(filter(None, (title, why, format_trailers(trailers)))) + "\n"

@@ -14,14 +14,15 @@ from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.shard_gate import ShardGate
-from orchestrator.migrate.ladder.passes import Pass, is_already_landed, is_changed, list_files_to_queue
+from orchestrator.migrate.ladder.passes import Pass, build_end_moves, is_already_landed, is_changed, list_files_to_queue
 from orchestrator.migrate.ladder.waves import list_wave_files, list_wave_shards
 from orchestrator.migrate.landing.file_units import FileUnits
 from orchestrator.migrate.sharding.import_graph import read_import_graph
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
+from orchestrator.ports.hooks import NO_HOOKS
 from orchestrator.queue.lander import Lander
-from worktrees.object_store.trees import list_tree
+from worktrees.object_store.trees import map_tree
 
 _MOST_NAMED = 3
 
@@ -36,7 +37,7 @@ class WaveLander:
 
     @property
     def _recipe(self) -> Recipe:
-        return Recipe.model_validate(self._context.state.migration.recipe)
+        return self._context.state.migration.require_recipe()
 
     async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
@@ -58,15 +59,8 @@ class WaveLander:
         files = await self._test_shards(name, [file for file in waiting if not group.is_behind(file)])
         if self._list_approval_reasons(files):
             files = await self._test_together(name, files, self._gate, is_atomic=is_atomic)
-        if not files or not await self._may_land(name, files):
-            return
-        context, units = self._context, _list_units(files)
-        lander = Lander(context.journal, self._gate, context.branch, context.hooks)
-        targeting, composer = self._units.build_targeting(units), self._units.build_composer(files)
-        landing = await lander.land_units(name, units, composer, targeting, atomic=is_atomic)
-        await self._mark_landed(wave, [file for file in files if file.path in landing.landed])
-        for ejected in landing.ejected:
-            await self._mark_ejected(ejected)
+        if files and await self._may_land(name, files):
+            await self._test_together(name, files, self._gate, is_atomic=is_atomic, wave=wave)
 
     async def _test_shards(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
         """Return the files whose shards are green by the checks of level shard; send back the guilty of a red shard."""
@@ -81,17 +75,20 @@ class WaveLander:
         return [file for file in files if is_changed(self._context.state.migration.files[file.path])]
 
     async def _test_together(
-        self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False
+        self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False, wave: Wave | None = None
     ) -> list[FileRecord]:
-        """Return the files that are green together, none of which lands yet; send back the guilty."""
-        context, units = self._context, _list_units(files)
-        lander = Lander(context.journal, gate, context.branch)
+        """Return the files that are green together; send back the guilty. They land if `wave`, theirs, is given."""
+        context, units, lands = self._context, _list_units(files), wave is not None
+        lander = Lander(context.journal, gate, context.branch, context.hooks if lands else NO_HOOKS)
         targeting = self._units.build_targeting(units, beside_landed=gate is self._gate)
         composer = self._units.build_composer(files)
-        found = await lander.land_units(name, units, composer, targeting, atomic=is_atomic, moves=False)
+        found = await lander.land_units(name, units, composer, targeting, atomic=is_atomic, moves=lands)
+        green = [file for file in files if file.path in found.landed]
+        if wave is not None:
+            await self._mark_landed(wave, green)
         for ejected in found.ejected:
             await self._mark_ejected(ejected)
-        return [file for file in files if file.path in found.landed]
+        return green
 
     def _list_approval_reasons(self, files: Sequence[FileRecord]) -> list[str]:
         """Return why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
@@ -112,10 +109,7 @@ class WaveLander:
         answer = await ask_person(self._context, build_run_approval(self._context, "landing", name, title, detail))
         if answer.decision == "deny":
             reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
-            moves = []
-            for file in files:
-                moves.append(FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, reason=reason))
-            await self._context.journal.append(*moves)
+            await self._context.journal.append(*build_end_moves(files, FileStatus.REJECTED, reason))
         return answer.decision == "approve"
 
     async def _mark_landed(self, wave: Wave, moved: Sequence[FileRecord] = ()) -> None:
@@ -123,8 +117,7 @@ class WaveLander:
 
         `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.
         """
-        landed = await self._find_landed_files(wave, moved)
-        if not landed:
+        if not (landed := await self._find_landed_files(wave, moved)):
             return
         sites: Mapping[str, int] = {}
         if self._recipe.work_scope.site:
@@ -148,8 +141,7 @@ class WaveLander:
         files = list(filter(_may_stand, records.values()))
         if tip is None or not files:
             return []
-        entries = await list_tree(self._context.repository.git, tip, [file.path for file in files])
-        standing = {entry.path: entry.oid for entry in entries}
+        standing = await map_tree(self._context.repository.git, tip)
         return [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
@@ -200,19 +192,14 @@ def build_ejection_signature(ejected: UnitEjected, output: str) -> str:
         ejected: of the file.
         output: what the last run printed in which it was red.
     """
-    lost, difference = _list_lost_tests(ejected), ejected.difference
+    difference, lost = ejected.difference, ejected.difference.lost_tests
     if not lost and not difference.unsettled and difference.problems:
         return build_failure_signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
     return build_failure_signature(extract_failure_excerpt(output, lost or difference.unsettled))
 
 
-def _list_lost_tests(ejected: UnitEjected) -> Sequence[str]:
-    difference = ejected.difference
-    return (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
-
-
 def _describe_damage(ejected: UnitEjected) -> str:
-    difference, lost = ejected.difference, _list_lost_tests(ejected)
+    difference, lost = ejected.difference, ejected.difference.lost_tests
     if ejected.conflict:
         return "somebody changed it on the PR branch meanwhile"
     if difference.is_unsettled:

@@ -27,7 +27,7 @@ from orchestrator.migrate.models.file_tasks import (
     find_open_file_task,
     list_file_tasks,
 )
-from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer, ExtraCheck
+from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer
 from orchestrator.migrate.sites.finder import count_remaining_sites
 from orchestrator.ports.roles import Roles
 from worktrees.object_store.merge import commit_tree
@@ -41,14 +41,11 @@ _STRAYS = 8
 class FileAttempt:
     """Takes one file through one attempt, from wherever an earlier process left it."""
 
-    def __init__(
-        self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, extra_check: ExtraCheck
-    ) -> None:
+    def __init__(self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord) -> None:
         self._context = context
         self._roles = roles
         self._at = at
         self._file = file
-        self._extra_check = extra_check
         self._begun_s = anyio.current_time()
 
     async def run_attempt(self) -> None:
@@ -131,19 +128,19 @@ class FileAttempt:
     async def _judge(self, task: TaskId) -> None:
         """Weigh the result; verdict and the file's new status are recorded together."""
         state = self._context.state.tasks[task]
-        weighing = AttemptReviewer(self._context, self._roles, self._at, self._file, self._extra_check)
-        review = await weighing.review_attempt(state)
+        reviewer = AttemptReviewer(self._context, self._roles, self._at, self._file)
+        review = await reviewer.review_attempt(state)
         verdict = await apply_verdict_veto(self._context, task, _build_verdict(review, state))
         number = len(state.attempts)
         await self._context.journal.append(
             *(LensVoted(task=task, number=number, vote=vote) for vote in review.votes),
             VerdictGiven(task=task, number=number, verdict=verdict),
             *self._tell_strays(review),
-            await self._moved(state, review, verdict),
+            await self._build_move(state, review, verdict),
         )
         await notify_verdict_given(self._context, task)
 
-    async def _moved(self, state: TaskState, review: AttemptReview, verdict: Verdict) -> FileMoved:
+    async def _build_move(self, state: TaskState, review: AttemptReview, verdict: Verdict) -> FileMoved:
         if verdict.kind != VerdictKind.MERGE:
             reason = "; ".join(verdict.reasons)
             if state.ends[-1].exit == Exit.OUT_OF_BUDGET:
@@ -158,10 +155,10 @@ class FileAttempt:
             blob=review.blob,
             seconds=self._seconds,
             attempt=self._at.attempt,
-            left=await self._sites(review.blob or ""),
+            left=await self._count_sites_left(review.blob or ""),
         )
 
-    async def _sites(self, blob: str) -> int | None:
+    async def _count_sites_left(self, blob: str) -> int | None:
         scope = self._at.recipe.scope
         if not scope.site:
             return None

@@ -1,17 +1,21 @@
-"""Reading from git and the journal what a model is shown of a file."""
+"""Reading from git and the journal what a model is shown of a file, as much as an attempt's size of context holds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.migration.files import FailureKind, FileRecord
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.text.truncation import show_control_characters
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.models.context_budget import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
-from orchestrator.migrate.models.failure_evidence import render_failures
+from orchestrator.errors import BlobLost
+from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
+from orchestrator.llm.budget import CHARS_PER_TOKEN
 from orchestrator.migrate.models.related_files import choose_examples, choose_siblings
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.roles import ContextPiece, FileBrief
@@ -21,9 +25,137 @@ from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs, write_empty_tree
 from worktrees.safety.path_rules import escape_path
 
+_TESTS = 20
+_EJECTIONS = 6
+"""Of very many failed tries the newest are told."""
+
+
+_MARK_CHARS = 60
+"""Room for the line that says how much is not shown."""
 _FILE_BYTES = 512 * 1024
 """A larger file is shown to no model: it can look into it by its tools."""
 _PLAIN = frozenset({"100644", "100755"})
+
+
+async def render_failures(context: RunContext, file: FileRecord, task: TaskState | None) -> str:
+    """Return why the file could not land so far, newest first; empty if nothing has failed.
+
+    That is reasons, failing tests, what the check printed, and what was found in earlier attempts of `task`.
+    """
+    parts = []
+    if file.status.is_failed:
+        parts.append(_describe_latest(file))
+    ejections = [ejection for ejection in context.state.ejections if ejection.unit == UnitId(file.path)]
+    for ejection in reversed(ejections[-_EJECTIONS:]):
+        parts.append(await _describe_ejection(context, ejection))
+    parts += _list_refusals(task)
+    return "\n\n".join(filter(None, parts))
+
+
+def _describe_latest(file: FileRecord) -> str:
+    if not file.reason:
+        return ""
+    text = f"The latest change failed: {file.reason}"
+    if file.signature:
+        text += f"\nWhat it has in common with failures of its kind: {file.signature}"
+    return text
+
+
+async def _describe_ejection(context: RunContext, ejection: UnitEjected) -> str:
+    difference = ejection.difference
+    kinds = (
+        ("tests that fail with the change and did not before", difference.new_failures),
+        ("tests that are missing with the change", difference.missing_tests),
+        ("tests that are skipped with the change", difference.newly_skipped),
+        ("tests that say one thing in one run and another in the next", difference.unsettled),
+        ("red only together with the changes of", tuple(map(str, ejection.partners))),
+    )
+    lines = [f"Found by the tests in {ejection.round}:", *difference.problems]
+    for what, names in kinds:
+        if names:
+            lines.append(f"{what} ({len(names)}): {', '.join(names[:_TESTS])}")
+    if printed := await _read_excerpt(context, ejection):
+        lines += ["The check printed:", printed]
+    return "\n".join(lines)
+
+
+async def _read_excerpt(context: RunContext, ejection: UnitEjected) -> str:
+    """Return the lines of the receipt that tell most; empty if there is none, or a damaged journal has lost it."""
+    difference = ejection.difference
+    if not ejection.receipts or ejection.receipts[-1] not in context.state.receipts:
+        return ""
+    with suppress(BlobLost):
+        output = await context.journal.read_text(context.state.receipts[ejection.receipts[-1]].output)
+        return extract_failure_excerpt(output, (*difference.lost_tests, *difference.unsettled))
+    return ""
+
+
+def _list_refusals(task: TaskState | None) -> Iterator[str]:
+    for given in reversed(task.verdicts if task else ()):
+        if given.verdict.kind != VerdictKind.MERGE and given.verdict.reasons:
+            reasons = "\n".join(given.verdict.reasons)
+            yield f"Found in the result of an earlier attempt:\n{reasons}"
+
+
+@dataclass(frozen=True)
+class ContextEntry:
+    """One entry of a step's `context`: what is to be shown, and of how many files."""
+
+    name: str
+    count: int
+
+
+def parse_context_entries(context: Iterable[str]) -> list[ContextEntry]:
+    """Return `{siblings:2}` as its name and number; without a number it is 1."""
+    found = []
+    for item in context:
+        name, _, count = item.strip("{}").partition(":")
+        found.append(ContextEntry(name, int(count) if count.isdigit() else 1))
+    return found
+
+
+def get_token_budget(step: ModelStep, attempt: int) -> int:
+    """Return how many tokens an attempt may be shown, from 1; the last size holds for all further ones."""
+    return step.context_tokens[min(attempt, len(step.context_tokens)) - 1]
+
+
+def fit_pieces(pieces: Iterable[ContextPiece], tokens: int) -> tuple[tuple[ContextPiece, ...], tuple[str, ...]]:
+    """Return the pieces that there is room for, and the titles of the others.
+
+    Nothing of a piece is shown after one that had to be cut, so what comes first in the recipe comes first here.
+    """
+    left = tokens * CHARS_PER_TOKEN
+    shown: list[ContextPiece] = []
+    left_out: list[str] = []
+    for piece in pieces:
+        if (text := _cut_text(piece.text, left)) is None:
+            left, text = 0, ""
+            left_out.append(piece.title.rstrip(":"))
+            continue
+        shown.append(piece.model_copy(update={"text": text}))
+        left = left - len(text) if text == piece.text else 0
+    return tuple(shown), tuple(left_out)
+
+
+def _cut_text(text: str, room: int) -> str | None:
+    """Return the text, or its first lines with a last one that says so; None if not even one line has room."""
+    if len(text) <= room:
+        return text
+    lines = text.split("\n")
+    count, used = _count_fitting_lines(lines, room - _MARK_CHARS)
+    if not count:
+        return None
+    return text[:used] + f"[cut here: {count} of {len(lines)} lines are shown]"
+
+
+def _count_fitting_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
+    """Return how many whole lines fit, and how many characters they have with their ends."""
+    used = 0
+    for count, line in enumerate(lines):
+        if used + len(line) + 1 > room:
+            return count, used
+        used += len(line) + 1
+    return len(lines), used
 
 
 @dataclass(frozen=True)
@@ -146,6 +278,4 @@ async def _read_text(git: Git, blob: str) -> str:
     """Return a content as text; empty if it is none, or too large."""
     content = (await read_blobs(git, [blob]))[blob]
     is_text = b"\0" not in content and len(content) <= _FILE_BYTES
-    if is_text:
-        return content.decode("utf-8", "replace")
-    return ""
+    return content.decode("utf-8", "replace") if is_text else ""

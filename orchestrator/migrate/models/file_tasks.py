@@ -11,10 +11,10 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import TaskCreated, TaskEnded
 from orchestrator.domain.ids import TaskId, make_slug
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.domain.recipe.step import ModelStep
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.step import ModelStep, Step
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
-from orchestrator.migrate.recipe import Recipe, Step
 from worktrees.safety.path_rules import escape_path
 
 _NAME_CHARS = 48
@@ -46,9 +46,7 @@ def list_file_tasks(state: RunState, step: Step, path: str) -> list[TaskState]:
 def find_latest_file_task(state: RunState, step: Step, path: str) -> TaskState | None:
     """Return the leaf of the file's latest climb; None if it has not come to the step yet."""
     found = list_file_tasks(state, step, path)
-    if found:
-        return found[-1]
-    return None
+    return found[-1] if found else None
 
 
 def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) -> TaskState | None:
@@ -56,14 +54,8 @@ def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) ->
     latest = find_latest_file_task(state, step, path)
     if latest is None or latest.status.is_terminal:
         return None
-    if _is_under_way(latest) or len(latest.attempts) < attempt:
-        return latest
-    return None
-
-
-def _is_under_way(task: TaskState) -> bool:
-    """Return True if its latest attempt has no verdict yet: an earlier process was cut off in it."""
-    return task.attempt is not None and task.verdict is None
+    was_cut_off = latest.attempt is not None and latest.verdict is None
+    return latest if was_cut_off or len(latest.attempts) < attempt else None
 
 
 def build_step_task(recipe: Recipe, step: ModelStep) -> TaskCreated:

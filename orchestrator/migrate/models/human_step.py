@@ -7,10 +7,10 @@ from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.effect import record_effect
 from worktrees.object_store.merge import commit_tree
@@ -31,7 +31,7 @@ _NOT_FIRST = (b"#!", b"<?", b"\xef\xbb\xbf", b"# -*-", b"# coding", b"# vim")
 
 
 async def hand_over_files(
-    context: RunContext, recipe: Recipe, rung: int, _attempt: int, files: Sequence[FileRecord], start: CommitId
+    context: RunContext, recipe: Recipe, rung: int, files: Sequence[FileRecord], start: CommitId
 ) -> None:
     """Let the files wait for a person, with the last reason.
 
@@ -58,13 +58,13 @@ async def hand_over_files(
 
 
 async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileRecord], start: CommitId) -> None:
-    git, journal = context.repository.git, context.journal
+    git = context.repository.git
     waiting = [file for file in context.state.migration.files.values() if file.status == FileStatus.NEEDS_HUMAN]
     waiting += files
     contents = await read_blobs(git, [file.branch_blob for file in waiting])
     noted: dict[str, tuple[str, str] | None] = {}
     for file in waiting:
-        text = journal.redact_text(file.reason or NOTHING_CHANGED)
+        text = context.journal.redact_text(file.reason or NOTHING_CHANGED)
         content = insert_note(file.path, contents[file.branch_blob], f"{recipe.migration.id}: {text}")
         if content is not None:
             noted[file.path] = (file.mode, await write_blob(git, content))
@@ -72,11 +72,15 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
     commit = await commit_tree(
         git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
     )
-    ref = context.refs.human
-    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
-    async with record_effect(journal, setting) as happening:
-        await set_ref(git, ref, commit)
-        happening.done = RefSet(key=setting.key)
+    await point_ref(context, context.refs.human, commit)
+
+
+async def point_ref(context: RunContext, ref: str, commit: str) -> None:
+    """Point a ref of the run's own at a commit, as a recorded effect."""
+    setting = RefSetting(key=context.journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
+    async with record_effect(context.journal, setting) as effect:
+        await set_ref(context.repository.git, ref, commit)
+        effect.done = RefSet(key=setting.key)
 
 
 def insert_note(path: str, content: bytes, note: str) -> bytes | None:
@@ -96,6 +100,4 @@ def insert_note(path: str, content: bytes, note: str) -> bytes | None:
     end = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
     comment = f"{mark} {to_one_line(note, _REASON_CHARS)}".encode("utf-8", "replace") + end
     noted = b"".join((*lines[:at], comment, *lines[at:]))
-    if find_parse_error(path, content, noted):
-        return None
-    return noted
+    return None if find_parse_error(path, content, noted) else noted

@@ -11,6 +11,7 @@ import anyio
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
@@ -21,19 +22,11 @@ from orchestrator.errors import LimitReached, PausedByPerson, UsageProblem
 from orchestrator.migrate.models.attempt import FileAttempt
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import build_step_task, build_step_task_id
-from orchestrator.migrate.models.review import ExtraCheck, skip_extra_check
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.roles import Roles
 
 
 async def run_model_step(
-    context: RunContext,
-    recipe: Recipe,
-    rung: int,
-    attempt: int,
-    files: Sequence[FileRecord],
-    start: CommitId,
-    extra_check: ExtraCheck = skip_extra_check,
+    context: RunContext, recipe: Recipe, rung: int, attempt: int, files: Sequence[FileRecord], start: CommitId
 ) -> None:
     """Let a model try each file once; afterwards the journal has each file's new status.
 
@@ -44,7 +37,6 @@ async def run_model_step(
         attempt: which of the step's attempts this is, from 1.
         files: none if an earlier process died when it had tried them all.
         start: the commit that the files start from.
-        extra_check: what else must hold of a change before it may go to the queue.
 
     Raises:
         LimitReached: a budget of the run, the role or the model is spent; the files not tried wait for a larger one.
@@ -59,7 +51,7 @@ async def run_model_step(
         return
     waiting = deque(files)
     while waiting:
-        stop = await _try_files(context, roles, at, waiting, extra_check)
+        stop = await _try_files(context, roles, at, waiting)
         require_not_stopping(context)
         if isinstance(stop, LimitReached):
             await ask_to_raise_limit(context, stop)
@@ -95,7 +87,7 @@ def _is_wanted(state: RunState, path: str) -> bool:
 
 
 async def _try_files(
-    context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord], extra_check: ExtraCheck
+    context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord]
 ) -> LimitReached | PausedByPerson | None:
     """Try files until none waits or something stops it. What was begun then goes on to its next call."""
     stops: list[LimitReached | PausedByPerson] = []
@@ -106,7 +98,7 @@ async def _try_files(
             if not _is_wanted(context.state, file.path):
                 continue
             try:
-                await FileAttempt(context, roles, at, file, extra_check).run_attempt()
+                await FileAttempt(context, roles, at, file).run_attempt()
             except (LimitReached, PausedByPerson) as stop:
                 stops.append(stop)
                 waiting.append(file)
@@ -114,6 +106,4 @@ async def _try_files(
     async with anyio.create_task_group() as tasks:
         for _ in range(min(context.config.run.max_workers, len(waiting))):
             tasks.start_soon(run_attempts)
-    if stops:
-        return stops[0]
-    return None
+    return stops[0] if stops else None

@@ -1,12 +1,12 @@
 """Judge what a worker made of a file by the rules for what models write; reviewers have the last word."""
 
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
@@ -40,14 +40,6 @@ from worktrees.safety.path_rules import escape_path
 
 _PLAIN = frozenset({"100644", "100755"})
 
-ExtraCheck = Callable[[FileRecord, CommitId, CommitId], Awaitable[str]]
-"""A check of a change of one file, from one commit to the other: the reason against it, or nothing."""
-
-
-async def skip_extra_check(_file: FileRecord, _start: CommitId, _changed: CommitId) -> str:
-    """Check nothing else."""
-    return ""
-
 
 @dataclass(frozen=True)
 class AttemptReview:
@@ -71,19 +63,11 @@ class AttemptReview:
 class AttemptReviewer:
     """Judges one attempt at one file."""
 
-    def __init__(
-        self,
-        context: RunContext,
-        roles: Roles,
-        at: ModelPass,
-        file: FileRecord,
-        extra_check: ExtraCheck = skip_extra_check,
-    ) -> None:
+    def __init__(self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord) -> None:
         self._context = context
         self._roles = roles
         self._at = at
         self._file = file
-        self._extra_check = extra_check
 
     @property
     def _git(self) -> Git:
@@ -126,12 +110,10 @@ class AttemptReviewer:
 
     async def _commit_alone(self, blob: str) -> CommitId:
         """Return a commit of the start with nothing but this file changed."""
-        tree = await overlay_tree(self._git, await self._read_start_tree(), {self._file.path: (self._file.mode, blob)})
+        start = await self._context.read_tree_id(self._at.start)
+        tree = await overlay_tree(self._git, start, {self._file.path: (self._file.mode, blob)})
         message = f"{escape_path(self._file.path)} alone\n"
         return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.commit_date))
-
-    async def _read_start_tree(self) -> TreeId:
-        return await self._context.read_tree_id(self._at.start)
 
     async def _find_reasons(
         self, task: TaskState, blob: str, alone: CommitId
@@ -139,49 +121,30 @@ class AttemptReviewer:
         """Return why the change cannot stand, and what the rules saw of it."""
         if self._at.step.must_parse and (error := await self._find_parse_error(blob, alone)):
             return (f"does not parse after step {self._at.step.id}: {error}",), ()
-        findings, reasons = [], []
-        for finding in map(escape_finding, await self._check_rules(task, alone)):
-            findings.append(finding)
-            if finding.is_blocking:
-                reasons.append(finding.text)
-        if not reasons:
-            reasons = list(filter(None, [await self._extra_check(self._file, self._at.start, alone)]))
-        return tuple(reasons), tuple(findings)
+        findings = tuple(map(escape_finding, await self._check_rules(task, alone)))
+        return tuple(finding.text for finding in findings if finding.is_blocking), findings
 
     async def _find_parse_error(self, blob: str, alone: CommitId) -> str:
         if self._file.path.endswith(NODE_SUFFIXES):
             was_broken = await self._find_node_error(self._at.start)
-            if was_broken:
-                return ""
-            return await self._find_node_error(alone)
+            return "" if was_broken else await self._find_node_error(alone)
         contents = await read_blobs(self._git, [self._file.branch_blob, blob])
         before, after = contents[self._file.branch_blob], contents[blob]
         return await to_thread.run_sync(find_parse_error, self._file.path, before, after)
 
     async def _find_node_error(self, commit: CommitId) -> str:
-        workspace = await self._context.hands.open_workspace(commit, Purpose(f"parse {self._at.step.id}"))
-        try:
-            result = await run_command(
-                workspace, ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)
-            )
+        command = ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)
+        async with self._context.lend_workspace(commit, Purpose(f"parse {self._at.step.id}")) as workspace:
+            result = await run_command(workspace, command)
             if result.is_success:
                 return ""
             return describe_node_error(await to_thread.run_sync(read_log_ends, result.log))
-        finally:
-            await workspace.close()
 
     async def _check_rules(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path
         changes = await read_candidate_changes(git, start, alone)
         leaked = tuple(map(escape_path, await find_secret_leaks(git, self._context.journal.redactor, start, alone)))
-        facts = ChangeFacts(
-            files=changes.files,
-            lines=changes.lines,
-            hunks=changes.hunks,
-            sizes=changes.sizes,
-            task=task.spec,
-            leaks=leaked,
-        )
+        facts = ChangeFacts(changes.files, changes.lines, changes.hunks, changes.sizes, task=task.spec, leaks=leaked)
         return await to_thread.run_sync(_check_file, facts, path)
 
     async def _collect_votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:

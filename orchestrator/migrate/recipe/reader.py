@@ -4,30 +4,77 @@ Instructions of model steps and rules of ast-grep may stand in files beside the 
 is read, so a run does not change when somebody edits the file, and the recipe's revision tells that it was edited.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.config.toml_source import (
-    TomlKey,
-    describe_toml_errors,
-    find_key_line,
-    format_dotted_key,
-    read_toml,
-)
+from orchestrator.config.toml_source import TomlKey, describe_toml_errors, find_key_line, format_dotted_key, read_toml
 from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Site
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe.error_location import locate_problems
 
 _PROMPT_FILE = compile_lazily(r"\S+\.(?:md|txt)\Z")
 _PLACEHOLDER = compile_lazily(r"\{(?:migration|shard)\.[^{}]*\}")
 _MOST_CHARS = 100_000
 _RULE_ADVICE = "; name a file with an ast-grep rule, or write the rule itself over several lines"
+
+
+@contextmanager
+def locate_problems(path: Path) -> Iterator[None]:
+    """Name file, line and key in what is wrong with a key of this recipe while it is read or followed.
+
+    What stands elsewhere, such as in the user's configuration, stays as it is.
+    """
+    try:
+        yield
+    except UsageProblem as problem:
+        if problem.key and (where := _find_place(path, problem.key)):
+            problem.args = (f"{where}: {problem}",)
+            problem.key = ()
+        raise
+
+
+def _find_place(path: Path, parts: TomlKey) -> str:
+    """Return file, line and key; empty if the file does not have the key."""
+    try:
+        source = path.read_text(encoding="utf-8")
+        key = _find_written_key(tomllib.loads(source), parts)
+    except (OSError, ValueError):
+        return ""
+    return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}" if key else ""
+
+
+def _find_written_key(values: Any, parts: TomlKey) -> TomlKey:  # noqa: ANN401
+    """Return the key as the file has it; empty if it does not have it."""
+    key: TomlKey = ()
+    for part in parts:
+        if not (found := _find_below(values, part)):
+            return ()
+        for one in found:
+            values = values[one]
+        key = (*key, *found)
+    return key
+
+
+def _find_below(values: object, part: str | int) -> TomlKey:
+    """Return what a part names: a key, the table of a list with this id or index, or the entry with this text."""
+    if isinstance(values, dict):
+        if part in values:
+            return (part,)
+        for name, entries in values.items():
+            if isinstance(entries, list) and part in entries:
+                return (name, entries.index(part))
+    if isinstance(values, list):
+        for place, entry in enumerate(values):
+            if part in (place, entry) or (isinstance(entry, dict) and entry.get("id") == part):
+                return (place,)
+    return ()
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -52,10 +99,8 @@ def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
         raise UsageProblem(describe_toml_errors(error, path, path.read_text(encoding="utf-8"), Recipe)) from error
     if idle := list(find_unused_keys(recipe)):
         source = path.read_text(encoding="utf-8")
-        lines = []
-        for key, reason in idle:
-            lines.append(f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {reason}")
-        raise UsageProblem("\n".join(lines))
+        places = [f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {reason}" for key, reason in idle]
+        raise UsageProblem("\n".join(places))
     return recipe
 
 

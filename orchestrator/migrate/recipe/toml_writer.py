@@ -48,9 +48,7 @@ def _is_tables(value: object) -> bool:
 
 
 def _format_key(key: str) -> str:
-    if _BARE.match(key):
-        return key
-    return _format_escaped(key)
+    return key if _BARE.match(key) else _format_escaped(key)
 
 
 def _format_value(value: object) -> str:
@@ -63,18 +61,14 @@ def _format_value(value: object) -> str:
             return f"[{', '.join(map(_format_value, value))}]"
         case dict():
             pairs = ", ".join(f"{_format_key(key)} = {_format_value(one)}" for key, one in value.items())
-            if pairs:
-                return f"{{ {pairs} }}"
-            return "{}"
+            return f"{{ {pairs} }}" if pairs else "{}"
     return repr(value)
 
 
 def _format_string(text: str) -> str:
     """Return a TOML string, without escapes where that is possible: patterns are easier to read so."""
     is_literal = ("\\" in text or '"' in text) and "'" not in text and not _CONTROLS.search(text)
-    if is_literal:
-        return f"'{text}'"
-    return _format_escaped(text)
+    return f"'{text}'" if is_literal else _format_escaped(text)
 
 
 def _format_escaped(text: str) -> str:

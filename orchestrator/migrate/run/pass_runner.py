@@ -1,30 +1,29 @@
 """One pass of the ladder: its steps in order over the files of a wave, and what must hold of each changed file."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, Wave
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.step import StepKind, TransformStep
+from orchestrator.domain.recipe.step import TransformStep
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.judging.file_change import RuleViolation
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.file_validator import FileValidator
+from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import Pass, can_take_file
 from orchestrator.migrate.ladder.waves import list_wave_files
-from orchestrator.migrate.run.kept_contents import protect_contents
+from orchestrator.migrate.models.human_step import hand_over_files, point_ref
+from orchestrator.migrate.models.model_step import run_model_step
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.migrate.steps.step_executor import NOT_IDEMPOTENT, find_non_idempotent_files
 from orchestrator.migrate.steps.step_io import StepRun, StepTally
 from orchestrator.migrate.steps.step_runner import run_step
+from orchestrator.queue.composition import OverlayComposer, UnitConflict
 
-StepKindRunner = Callable[[RunContext, Recipe, int, int, Sequence[FileRecord], CommitId], Awaitable[None]]
-"""Carries out a step that asks somebody: (context, recipe, rung, attempt, files, the commit they start from)."""
-_NO_RUNNERS: Mapping[StepKind, StepKindRunner] = MappingProxyType({})
 _REPEATS = RuleViolation("the step that made the change would change it once more", NOT_IDEMPOTENT)
 _REPEAT_LEVELS: Mapping[Level, frozenset[Level]] = MappingProxyType(
     {"step": frozenset({"step"}), "queue": frozenset({"shard", "queue"})}
@@ -40,22 +39,13 @@ class PassRunner:
         recipe: whose ladder.
         rules: the recipe's rules for single files.
         slots: how many of a step's commands may run at a time.
-        runners: carry out the steps that ask a model or a person; a pass with such a step needs its runner.
     """
 
-    def __init__(
-        self,
-        context: RunContext,
-        recipe: Recipe,
-        rules: FileRules,
-        slots: int,
-        runners: Mapping[StepKind, StepKindRunner] = _NO_RUNNERS,
-    ) -> None:
+    def __init__(self, context: RunContext, recipe: Recipe, rules: FileRules, slots: int) -> None:
         self._context = context
         self._recipe = recipe
         self._validator = FileValidator(context, recipe, rules)
         self._slots = slots
-        self._runners = runners
 
     async def run_pass(self, wave: Wave, group: Pass) -> Mapping[int, StepTally]:
         """Run the pass's steps in order; what was done in an earlier process is not done again.
@@ -68,8 +58,7 @@ class PassRunner:
         """
         start, tallies = await self._context.read_start_commit(), dict[int, StepTally]()
         for rung in group.rungs:
-            files = await self._list_taken_files(wave, rung, group.attempt)
-            if files:
+            if files := await self._list_taken_files(wave, rung, group.attempt):
                 tally = await self._run_step(wave, rung, group.attempt, files, start)
                 if tally is not None:
                     tallies[rung] = tally
@@ -84,8 +73,10 @@ class PassRunner:
         step, keep = self._recipe.step[rung], partial(protect_contents, self._context, wave, start)
         if isinstance(step, TransformStep):
             return await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
-        await self._runners[step.kind](self._context, self._recipe, rung, attempt, files, start)
-        if step.kind == "llm":
+        if step.kind == "human":
+            await hand_over_files(self._context, self._recipe, rung, files, start)
+        else:
+            await run_model_step(self._context, self._recipe, rung, attempt, files, start)
             await keep()
         return None
 
@@ -127,3 +118,22 @@ def _count_refused(tallies: Mapping[int, StepTally], moves: Iterable[FileMoved])
     for move in moves:
         if move.rung in tallies:
             tallies[move.rung].refused += 1
+
+
+async def protect_contents(context: RunContext, wave: Wave, start: CommitId) -> None:
+    """Point a ref at what the ladder has made of the wave's files, on top of `start`, so that git keeps it."""
+    contents = {}
+    for file in list_wave_files(context.state, wave):
+        blob = file.blob or file.tried
+        if blob:
+            contents[UnitId(file.path)] = (file.mode, blob)
+    if not contents:
+        return
+    composer = OverlayComposer(context.repository.git, contents, _write_message, context.commit_date)
+    composed = await composer.compose_union(start, sorted(contents))
+    assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
+    await point_ref(context, context.refs.build_wave_ref(wave.number), composed.commit)
+
+
+def _write_message(_part: str, _units: Sequence[UnitId]) -> str:
+    return "What the ladder made\n"

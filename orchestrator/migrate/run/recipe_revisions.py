@@ -1,40 +1,86 @@
 """Revisions of a recipe while a run goes on: the files that another one makes a difference to, and what to propose.
 
-Pure rules over the state; asking people and recording is done where the run is driven.
+Failures that codemods are known for stand in `known_signatures.toml`.
 """
 
-from collections import defaultdict
+import hashlib
+import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
+from pathlib import Path
+from typing import Any
 
 from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.event.migration import RecipeRevised
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step
+from orchestrator.domain.recipe.recorded import require_valid_recipe
+from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step, parse_step
 from orchestrator.domain.run.state import RunState
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ladder.passes import is_remedy_for, is_wanted_by_sites
-from orchestrator.migrate.run.known_signatures import KnownFailure, choose_free_id
+from orchestrator.migrate.ladder.run_outcome import FailureGroup, group_by_signature
+from orchestrator.migrate.recipe.toml_writer import diff_recipes
+
+_DATA = Path(__file__).with_name("known_signatures.toml")
+
 
 _FAILED = frozenset(
-    {
-        *(FileStatus.RESTORED, FileStatus.EJECTED),
-        *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
-    }
+    {*(FileStatus.RESTORED, FileStatus.EJECTED), *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN)}
 )
 _LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
 """Files on which a person has had the last word; `retry` brings them back."""
 
 
+class KnownFailure(FrozenModel):
+    """One kind of failure: regular expressions for the tool's command and for the signature, and its remedy."""
+
+    tool: str
+    signature: str
+    why: str
+    step: dict[str, Any]
+
+    def has_remedy_for(self, recipe: Recipe, signature: str, reason: str) -> bool:
+        """Return True if files of a recipe that failed so would be mended by it."""
+        if not re.search(self.signature, signature) and not re.search(self.signature, reason):
+            return False
+        return any(step.kind == "command" and re.search(self.tool, step.run) for step in recipe.step)
+
+    def build_remedy(self, taken: Sequence[str]) -> Step:
+        """Return the step, for failed files with this signature, under an id that is not taken."""
+        values = {**self.step, "id": choose_free_id(self.step["id"], taken)}
+        return parse_step(values | {"when": "failed", "on_signature": self.signature})
+
+
+def choose_free_id(wanted: str, taken: Sequence[str]) -> str:
+    """Return `tail`, or `tail-2` and so on where that is taken."""
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+@cache
+def load_known_failures() -> tuple[KnownFailure, ...]:
+    """Return all of them, in the order in which they are to be tried."""
+    tables = tomllib.loads(_DATA.read_text(encoding="utf-8"))["known"]
+    return tuple(map(KnownFailure.model_validate, tables))
+
+
 @dataclass(frozen=True)
 class RecipeProposal:
-    """A recipe that may mend what many files failed of alike: their signature, what it adds, and why that may help."""
+    """A recipe that may mend what a group of files failed of alike, and why that may help."""
 
     recipe: Recipe
-    signature: str
-    paths: tuple[str, ...]
+    group: FailureGroup
     why: str
 
 
@@ -47,7 +93,7 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if changed := find_changed_fixed_parts(old.dump_values(), new.dump_values()):
+    if changed := find_changed_fixed_parts(old, new):
         parts = ", ".join(changed)
         raise UsageProblem(
             f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
@@ -100,16 +146,12 @@ def build_proposal(
     Returns:
         None if too few files failed alike, or if the recipe has every rung that could be proposed.
     """
-    groups: defaultdict[str, list[FileRecord]] = defaultdict(list)
-    for file in state.migration.files.values():
-        if _is_stuck(file, recipe):
-            groups[file.signature].append(file)
-    for signature, alike in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
-        if not 0 < recipe.stop.same_signature <= len(alike):
+    for group in group_by_signature(file for file in state.migration.files.values() if _is_stuck(file, recipe)):
+        if not 0 < recipe.stop.same_signature <= len(group.paths):
             continue
-        if found := _find_remedy(recipe, alike[0], known, has_model):
+        if found := _find_remedy(recipe, group, known, has_model):
             step, reason = found
-            return RecipeProposal(_add_step(recipe, step), signature, tuple(file.path for file in alike), reason)
+            return RecipeProposal(_add_step(recipe, step), group, reason)
     return None
 
 
@@ -124,13 +166,13 @@ def _is_stuck(file: FileRecord, recipe: Recipe) -> bool:
 
 
 def _find_remedy(
-    recipe: Recipe, file: FileRecord, known: Sequence[KnownFailure], has_model: bool
+    recipe: Recipe, group: FailureGroup, known: Sequence[KnownFailure], has_model: bool
 ) -> tuple[Step, str] | None:
-    """Return a step that may mend what a file failed of, and why it may."""
+    """Return a step that may mend what files failed of alike, and why it may."""
     taken = [step.id for step in recipe.step]
     for failure in known:
         remedy = failure.build_remedy(taken)
-        if failure.has_remedy_for(recipe, file.signature, file.reason) and not _has_step(recipe, remedy):
+        if failure.has_remedy_for(recipe, group.signature, group.reason) and not _has_step(recipe, remedy):
             return remedy, failure.why
     kinds = {step.kind for step in recipe.step if step.when == "failed"}
     if has_model and "llm" not in kinds:
@@ -162,6 +204,41 @@ def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> Recip
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if state.migration.requested_recipe is None:
-        return None
-    return build_revision(state, recipe, Recipe.model_validate(state.migration.requested_recipe), by)
+    wished = state.migration.requested_recipe
+    return build_revision(state, recipe, require_valid_recipe(wished), by) if wished else None
+
+
+async def apply_wished_recipe(context: RunContext, recipe: Recipe) -> None:
+    """Go on by the recipe that a person wants, if there is another one."""
+    if (revised := find_wished_revision(context.state, recipe)) is not None:
+        await context.journal.append(revised)
+
+
+async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) -> None:
+    """Propose another recipe where files failed alike. The question stays in the inbox, also after the run's end.
+
+    Args:
+        context: the run.
+        recipe: the one that it follows.
+        waits: whether the run is to wait for the answer, because there is more to be done by either recipe.
+
+    Raises:
+        PersonNeeded: it waits.
+    """
+    found = build_proposal(context.state, recipe, load_known_failures(), has_model=False)
+    if found is None:
+        return
+    if found.recipe.step[-1].kind == "human" and await context.has_worker():
+        found = build_proposal(context.state, recipe, load_known_failures(), has_model=True) or found
+    approval = build_run_approval(
+        context,
+        "recipe",
+        hashlib.sha256(f"{found.group.signature}\0{found.recipe.revision}".encode()).hexdigest()[:8],
+        f"go on by a revised recipe? {found.group.summary}",
+        [found.why, *diff_recipes(recipe, found.recipe).splitlines()],
+        recipe=found.recipe.dump_values(),
+    )
+    if waits:
+        await ask_person(context, approval)
+    elif approval.item not in context.state.approvals:
+        await context.journal.append(ApprovalRequested(approval=approval))

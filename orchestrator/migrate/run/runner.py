@@ -1,14 +1,10 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
-from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
+from orchestrator.domain.event.migration import ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import build_progress_subject
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.step import StepKind
 from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
@@ -18,9 +14,15 @@ from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
 from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
-from orchestrator.migrate.ladder.passes import Pass, list_passes
-from orchestrator.migrate.ladder.run_outcome import build_atomic_moves, build_last_moves, summarize_outcome
-from orchestrator.migrate.ladder.stop_rules import explain_failure_limit, explain_sample_failure, group_failures
+from orchestrator.migrate.ladder.passes import Pass, build_end_moves, list_passes
+from orchestrator.migrate.ladder.run_outcome import (
+    build_atomic_moves,
+    build_last_moves,
+    explain_failure_limit,
+    explain_sample_failure,
+    group_failures,
+    summarize_outcome,
+)
 from orchestrator.migrate.ladder.waves import (
     choose_next_wave,
     find_current_wave,
@@ -35,15 +37,12 @@ from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.landing.wave_lander import WaveLander
 from orchestrator.migrate.models.file_tasks import build_task_ends
-from orchestrator.migrate.models.human_step import hand_over_files
-from orchestrator.migrate.models.model_step import run_model_step
-from orchestrator.migrate.run.pass_runner import PassRunner, StepKindRunner
-from orchestrator.migrate.run.recipe_proposals import apply_wished_recipe, propose_recipe
+from orchestrator.migrate.run.pass_runner import PassRunner
+from orchestrator.migrate.run.recipe_revisions import apply_wished_recipe, propose_recipe
 from orchestrator.migrate.scope.planning import divide_files
 from worktrees.object_store.trees import list_tree
 
 _SHOWN = 10
-_RUNNERS: Mapping[StepKind, StepKindRunner] = MappingProxyType({"llm": run_model_step, "human": hand_over_files})
 
 
 class MigrationRunner:
@@ -58,7 +57,7 @@ class MigrationRunner:
     @property
     def _recipe(self) -> Recipe:
         """The recipe as it stands; people may revise it."""
-        return Recipe.model_validate(self._context.state.migration.recipe)
+        return self._context.state.migration.require_recipe()
 
     @property
     def _gate(self) -> MigrationGate:
@@ -67,10 +66,6 @@ class MigrationRunner:
         if recipe.revision not in self._gates:
             self._gates[recipe.revision] = MigrationGate(self._context, recipe, self._paths)
         return self._gates[recipe.revision]
-
-    @property
-    def _lander(self) -> WaveLander:
-        return WaveLander(self._context, self._gate)
 
     async def run_migration(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -106,8 +101,7 @@ class MigrationRunner:
         if find_current_wave(self._context.state) is None:
             await self._plan_rest()
             await self._check_progress()
-            begun = choose_next_wave(self._context.state, self._recipe)
-            if begun is None:
+            if (begun := choose_next_wave(self._context.state, self._recipe)) is None:
                 return None
             await self._context.journal.append(begun)
         return find_current_wave(self._context.state)
@@ -123,15 +117,12 @@ class MigrationRunner:
     async def _climb_and_land(self, wave: Wave) -> None:
         """Take the files of a wave up the ladder, and land what may land."""
         for number, group in enumerate(list_passes(self._recipe), start=1):
-            runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots, _RUNNERS)
+            runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots)
             await runner.run_pass(wave, group)
             await self._land_files(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
         files = list_wave_files(self._context.state, wave)
-        if self._recipe.migration.atomic:
-            moves = build_atomic_moves(files)
-        else:
-            moves = build_last_moves(files)
+        moves = build_atomic_moves(files) if self._recipe.migration.atomic else build_last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
     async def _land_files(self, wave: Wave, name: str, group: Pass) -> None:
@@ -140,14 +131,13 @@ class MigrationRunner:
         if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
             return  # nothing lands while something fails, or belongs to a later pass, which lands it all
         await self._plan_rest()
-        await self._lander.land_wave(name, wave, group, is_atomic=is_atomic)
+        await WaveLander(self._context, self._gate).land_wave(name, wave, group, is_atomic=is_atomic)
         await self._context.journal.append(*build_task_ends(self._context.state, self._recipe))
         await self._plan_rest()
 
     async def _plan_rest(self) -> None:
         """Plan shards of their own for files that go on although their shard has landed."""
-        rest = plan_remaining_shards(self._context.state)
-        if rest is not None:
+        if (rest := plan_remaining_shards(self._context.state)) is not None:
             await self._context.journal.append(rest)
 
     async def _check_progress(self) -> None:
@@ -187,11 +177,9 @@ class MigrationRunner:
         answer = await ask_person(context, approval)
         if answer.decision != "deny":
             return
-        reason, moves = f"not begun: {answer.reason or f'denied by {answer.by}'}", []
-        for file in context.state.migration.files.values():
-            if not file.status.is_terminal:
-                moves.append(FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason))
-        await context.journal.append(*moves)
+        reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
+        waiting = [file for file in context.state.migration.files.values() if not file.status.is_terminal]
+        await context.journal.append(*build_end_moves(waiting, FileStatus.SKIPPED, reason))
 
     async def _finish_run(self) -> None:
         context = self._context
@@ -201,7 +189,7 @@ class MigrationRunner:
         for shard in held:
             for path in shard.files:
                 files.pop(path, None)  # they go on where they stand once released
-        await context.journal.append(*build_last_moves(list(files.values())))
+        await context.journal.append(*build_last_moves(files.values()))
         await context.journal.append(*build_task_ends(context.state, self._recipe))
         outcome, reason = summarize_outcome(list(context.state.migration.files.values()))
         if held:
@@ -209,10 +197,8 @@ class MigrationRunner:
             await context.journal.append(Noticed(level="warning", text=text))
         if red := await self._check_final():
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
-        else:
-            kept = await publish_pull_requests(context, self._recipe, self._gate, reason)
-            if kept:
-                outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
+        elif kept := await publish_pull_requests(context, self._recipe, self._gate, reason):
+            outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
         if not (self._is_wanted_more() or set(context.state.migration.requested_publications) - published):
             await end_run(context, outcome, reason)
 

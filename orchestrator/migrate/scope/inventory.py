@@ -1,9 +1,12 @@
-"""The inventory: the files of the base that are in scope, with their sites and owners."""
+"""The inventory: the files of the base that are in scope, with their sites, and their owners by CODEOWNERS."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.base import GitIgnorePatternError
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
@@ -13,23 +16,73 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Scope
 from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
 from orchestrator.hands.files.workspace_files import normalize_path
-from orchestrator.migrate.scope.owners import find_owners_file, match_owners
 from orchestrator.migrate.sites.finder import FoundSites, find_sites, sum_weights
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, find_commit, list_tree, read_blobs
+from worktrees.object_store.trees import TreeEntry, find_commit, list_tree, read_blobs, read_files
 from worktrees.safety.path_rules import escape_path
+
+OWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+"""The places of the file of owners; the first one counts."""
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")
+_SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
+
 
 FILE_MODES = frozenset({"100644", "100755"})
 """The modes of regular files in git."""
 
 
-@dataclass(frozen=True)
-class _ScopeFiles:
-    """The files in scope that can be migrated, sorted by path, and the reason for each that cannot."""
+def find_owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
+    """Return the path of the file that names owners; None if `auto` finds none.
 
-    entries: tuple[TreeEntry, ...]
-    left_out: Mapping[str, str]
+    Raises:
+        UsageProblem: the wanted one is not there.
+    """
+    if wanted == "auto":
+        return next(filter(paths.__contains__, OWNERS_FILES), None)
+    if wanted not in paths:
+        text = f"codeowners = {wanted!r}: the base commit has no such file; write a path, or 'auto'"
+        raise UsageProblem(text, ("shard", "codeowners"))
+    return wanted
+
+
+def match_owners(text: str, paths: Iterable[str]) -> Mapping[str, str]:
+    """Return the owners of each path, as in `@core @infra`; empty for those that nobody owns."""
+    rules = list(_parse_rules(text))
+    owners = dict.fromkeys(paths, "")
+    for path in owners:
+        owners[path] = next((names for pattern, names in reversed(rules) if pattern.match(path)), "")
+    return owners
+
+
+def _parse_rules(text: str) -> Iterator[tuple[re.Pattern[str], str]]:
+    """Yield patterns with their owners, in order; lines that are no rules, such as negated patterns, are left out."""
+    default = ""
+    for line in text.splitlines():
+        if section := _SECTION.fullmatch(line.strip()):
+            default = " ".join(section["owners"].split())
+            continue
+        words = _WORD.findall(line)
+        if not words or words[0].startswith(("#", "!")):
+            continue
+        if (pattern := _compile_glob(words[0])) is not None:
+            yield pattern, " ".join(takewhile(lambda word: not word.startswith("#"), words[1:])) or default
+
+
+def _compile_glob(glob: str) -> re.Pattern[str] | None:
+    """Return the pattern that fits the glob.
+
+    As in .gitignore, but `dir/*` does not reach into directories below `dir`.
+    """
+    try:
+        compiled = GitIgnoreSpecPattern(glob).regex
+    except (GitIgnorePatternError, re.error):
+        return None
+    if compiled is None:
+        return None
+    if "/" in glob and glob.endswith("/*"):
+        return re.compile(compiled.pattern.rpartition("(?:")[0] + "$")
+    return compiled
 
 
 async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:
@@ -69,19 +122,18 @@ async def take_inventory(
         EnvironmentProblem: a command that finds sites could not be started.
     """
     scope, listed = recipe.work_scope, await list_tree(git, base)
-    inside = _select_files(scope, listed)
-    oids = {entry.path: entry.oid for entry in inside.entries}
+    entries, left_out = _select_files(scope, listed)
+    oids = {entry.path: entry.oid for entry in entries}
     found = FoundSites({})
     if scope.site:
-        blobs = await read_blobs(git, list(oids.values()))
-        found = await find_sites(scope, {path: blobs[oid] for path, oid in oids.items()}, workspace)
+        found = await find_sites(scope, await read_files(git, oids), workspace)
         if not found.places:
             raise NothingToMigrate(_explain_no_sites(scope, len(oids)))
     owners = await _read_owners(git, recipe, listed, oids)
     files = []
-    for entry in inside.entries:
+    for entry in entries:
         files.append(_build_file(entry, scope, found.places.get(entry.path, ()), owners.get(entry.path, "")))
-    texts = [f"{escape_path(path)} was left out: {reason}" for path, reason in inside.left_out.items()]
+    texts = [f"{escape_path(path)} was left out: {reason}" for path, reason in left_out.items()]
     texts += (*found.notices, *_list_unused_sites(scope, found))
     return FilesFound(files=tuple(files)), *(Noticed(level="warning", text=text) for text in texts)
 
@@ -97,9 +149,11 @@ def build_scope_matcher(scope: Scope) -> Callable[[str], bool]:
     return lambda path: include.match_file(path) and not exclude.match_file(path)
 
 
-def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> _ScopeFiles:
+def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> tuple[list[TreeEntry], dict[str, str]]:
+    """Return the files in scope that can be migrated, sorted by path, and the reason for each that cannot."""
     matches, total = build_scope_matcher(scope), 0
-    entries, left_out = [], {}
+    entries: list[TreeEntry] = []
+    left_out: dict[str, str] = {}
     for entry in sorted(listed, key=lambda entry: entry.path):
         if entry.mode not in FILE_MODES:
             continue
@@ -112,7 +166,7 @@ def _select_files(scope: Scope, listed: Sequence[TreeEntry]) -> _ScopeFiles:
             entries.append(entry)
     if not entries and not left_out:
         raise UsageProblem(_explain_empty_scope(scope, total), ("scope", "include"))
-    return _ScopeFiles(tuple(entries), left_out)
+    return entries, left_out
 
 
 def _find_obstacle(entry: TreeEntry, max_file_kb: int) -> str:
@@ -134,8 +188,7 @@ async def _read_owners(
 ) -> Mapping[str, str]:
     """Return the owners of each path, as the base's file of owners says."""
     oids = {entry.path: entry.oid for entry in listed if entry.kind == "blob"}
-    place = find_owners_file(oids, recipe.shard.codeowners)
-    if place is None:
+    if (place := find_owners_file(oids, recipe.shard.codeowners)) is None:
         return {}
     contents = await read_blobs(git, [oids[place]])
     return match_owners(contents[oids[place]].decode("utf-8", "replace"), paths)

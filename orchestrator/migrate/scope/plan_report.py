@@ -23,7 +23,7 @@ from orchestrator.migrate.scope.plan_report_model import (
     PlannedStep,
     SiteKindCount,
 )
-from orchestrator.migrate.scope.work_filter import UNOWNED
+from orchestrator.migrate.scope.planning import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 from orchestrator.report.migration.full_report_model import ReportedInvariant
@@ -171,15 +171,11 @@ def _describe_step(step: Step) -> str:
 def _describe_invariant(rule: Invariant) -> str:
     keys = rule.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "level"})
     words = ", ".join(f"{key} = {value}" for key, value in keys.items())
-    if words:
-        return f": {to_one_line(words, _CHARS)}"
-    return ""
+    return f": {to_one_line(words, _CHARS)}" if words else ""
 
 
 def _describe_file(file: FoundFile) -> str:
-    if file.sites:
-        return f"{file.sites:5}  {file.path}"
-    return f"       {file.path}"
+    return f"{file.sites:5}  {file.path}" if file.sites else f"       {file.path}"
 
 
 def _render_table(title: str, rows: Iterator[tuple[str, int, int]], limit: int) -> Iterator[str]:

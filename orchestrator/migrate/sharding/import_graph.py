@@ -1,22 +1,60 @@
 """The import graph of files, read from their contents alone: Python, JavaScript and TypeScript."""
 
+import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import PurePosixPath
+from posixpath import normpath
 
 from anyio import to_thread
 
-from orchestrator.migrate.sharding.javascript_imports import SCRIPT_SUFFIXES, parse_script_imports
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
 from worktrees.git import Git
-from worktrees.object_store.trees import list_tree, read_blobs
+from worktrees.object_store.trees import list_tree, read_files
+
+SCRIPT_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
+_ADDED = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
+_COMPILED = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+_TOKEN = re.compile(
+    r"""
+    //[^\n]* | /\*.*?\*/                                         # comments hold no imports
+    | (?: \bfrom | \bimport | \b(?:require|import)\s*\( ) \s*
+      (?P<quote>['"`]) (?P<path>\.{1,2}(?:/[^'"`\n$]*)?) (?P=quote)
+    | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'                  # nor do other strings
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
 
 PYTHON_SUFFIXES = (".py", ".pyi")
 _CODE_BYTES = 1024 * 1024
 _FILE_MODES = frozenset({"100644", "100755"})
+
+
+def parse_script_imports(path: str, content: bytes, known: Container[str]) -> set[str]:
+    """Return those of the known files that a file imports or requires."""
+    folder = PurePosixPath(path).parent
+    found = set()
+    for match in _TOKEN.finditer(content.decode("utf-8", "replace")):
+        if match["path"]:
+            candidates = _list_candidates(normpath(str(folder / match["path"])))
+            found.add(next(filter(known.__contains__, candidates), ""))
+    return found - {""}
+
+
+def _list_candidates(place: str) -> Iterator[str]:
+    """Yield the paths that a name may mean, in the order in which bundlers look."""
+    suffix = PurePosixPath(place).suffix
+    yield place
+    for other in _COMPILED.get(suffix, ()):
+        yield place.removesuffix(suffix) + other
+    for suffix in _ADDED:
+        yield place + suffix
+    for suffix in _ADDED:
+        yield f"{place}/index{suffix}".removeprefix("./")
 
 
 @dataclass(frozen=True)
@@ -110,8 +148,7 @@ async def read_import_graph(git: Git, commit: str) -> ImportGraph:
         is_code = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
         if is_code and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES:
             oids[entry.path] = entry.oid
-    blobs = await read_blobs(git, list(oids.values()))
-    return await to_thread.run_sync(build_import_graph, {path: blobs[oid] for path, oid in oids.items()})
+    return await to_thread.run_sync(build_import_graph, await read_files(git, oids))
 
 
 class _GrowingGroups:
@@ -144,8 +181,7 @@ def _find_components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
         work = [search.enter_node(root, edges)]
         while work:
             node, rest = work[-1]
-            child = next(rest, None)
-            if child is None:
+            if (child := next(rest, None)) is None:
                 work.pop()
                 search.leave_node(node, work[-1][0] if work else node)
             elif child not in search.low:

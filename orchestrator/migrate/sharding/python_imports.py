@@ -3,16 +3,14 @@
 import ast
 import contextlib
 import re
-import threading
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 
-from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.source.python_syntax import parse_source
 
-_TOKEN = compile_lazily(
+_TOKEN = re.compile(
     r"""
     \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}     # no import stands in a string
     | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
@@ -22,8 +20,6 @@ _TOKEN = compile_lazily(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _SOURCE_ROOTS = frozenset({"src", "lib", "python"})
-_ONE_AT_A_TIME = threading.Lock()
-"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
 class ModuleIndex:
@@ -36,7 +32,6 @@ class ModuleIndex:
     def __init__(self, paths: Sequence[str]) -> None:
         self._files: dict[tuple[str, ...], set[str]] = defaultdict(set)
         self._packages = {str(PurePosixPath(path).parent) for path in filter(_is_package, paths)}
-        self._names: dict[str, tuple[str, ...]] = {}
         for path in paths:
             parts = _split_module_name(path)
             for start in self._starts(path, parts):
@@ -64,9 +59,7 @@ class ModuleIndex:
             if level - 1 > len(folder):
                 return set()
             name = (*folder[: len(folder) - level + 1], *name)
-        if name:
-            return self._files.get(name, set())
-        return set()
+        return self._files.get(name, set()) if name else set()
 
 
 def parse_python_imports(path: str, content: bytes, modules: ModuleIndex) -> tuple[set[str], set[str]]:
@@ -111,10 +104,4 @@ def _list_statements(text: str) -> Iterator[ast.stmt]:
     for match in _TOKEN.finditer(text):
         if match["statement"]:
             with contextlib.suppress(SyntaxError, ValueError):
-                yield from _parse_statement(match["statement"])
-
-
-def _parse_statement(statement: str) -> list[ast.stmt]:
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(statement).body
+                yield from parse_source(match["statement"]).body

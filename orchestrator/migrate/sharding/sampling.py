@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.recipe.shard import Sample
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.sharding.file_pairs import build_blocks
+from orchestrator.migrate.sharding.shards import build_blocks
 
 
 def choose_sample(files: Sequence[FileRecord], sample: Sample, pairs: Sequence[str] = ()) -> tuple[str, ...]:

@@ -1,20 +1,45 @@
 """Dividing the files of a migration into shards: file-disjoint pieces that land as one commit each."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from orchestrator.domain.migration.files import FileRecord, Shard
-from orchestrator.domain.recipe.shard import ShardKey, ShardRules
+from orchestrator.domain.recipe.shard import PAIR_SEPARATOR, ShardKey, ShardRules
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.migrate.sharding.file_pairs import build_blocks
+from orchestrator.queue.bisection import merge_groups
 
 SAMPLE_SHARD = "sample"
 """The name of the shard that goes first."""
 _ODD = compile_lazily(r"[^\w.@+/-]+")
 _REVISION = compile_lazily(r"\.r(\d+)$")
+
+
+def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the paths in blocks that are never divided, sorted by their first members; most have one path.
+
+    What is paired with one and the same file is in one block. The first member of a block is one that a pattern
+    fits, if there is such a one: it stands for the block where blocks are divided by their paths.
+    """
+    known = set(paths)
+    couples = [pair for pair in find_pairs(sorted(known), pairs) if pair[1] in known and pair[0] != pair[1]]
+    named = {one for one, _ in couples}
+    merged = merge_groups(sorted(known), couples)
+    blocks = [sorted(block, key=lambda path: (path not in named, path)) for block in merged]
+    return tuple(map(tuple, sorted(blocks)))
+
+
+def find_pairs(paths: Sequence[str], pairs: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each path that a pattern fits with the path that it is paired with, which need not exist."""
+    for pair in pairs:
+        pattern, _, template = pair.partition(PAIR_SEPARATOR)
+        compiled = re.compile(pattern.strip())
+        for path in paths:
+            if match := compiled.fullmatch(path):
+                yield path, match.expand(template.strip())
 
 
 @dataclass(frozen=True)
@@ -170,9 +195,7 @@ class _Division:
         return sum(known.get(path, max(1, self._records[path].sites)) for path in unit)
 
     def _rank_block(self, unit: Sequence[str]) -> int:
-        if self._rules.order == "leaves-first":
-            return max(map(self._get_rank, unit))
-        return 0
+        return max(map(self._get_rank, unit)) if self._rules.order == "leaves-first" else 0
 
     def _get_rank(self, path: str) -> int:
         return self._ranks.get(path, len(self._ranks))

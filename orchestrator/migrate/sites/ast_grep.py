@@ -6,9 +6,10 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.scope import Scope, Site
 from orchestrator.domain.recipe.step import RewriteStep
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.migrate.recipe import Recipe, Scope, Site
 
 PROGRAM = "ast-grep"
 NO_MATCH_EXIT = 1
@@ -21,8 +22,7 @@ def locate_ast_grep() -> Path:
     Raises:
         EnvironmentProblem: it is not there.
     """
-    program = find_ast_grep()
-    if program is None:
+    if (program := find_ast_grep()) is None:
         raise EnvironmentProblem(
             f"the recipe uses ast-grep, and its program {PROGRAM} is neither beside {_scripts()}/python nor on PATH: "
             "install it with `pip install ast-grep-cli`"
@@ -36,9 +36,7 @@ def find_ast_grep() -> Path | None:
     if beside.is_file():
         return beside
     other = shutil.which(PROGRAM)
-    if other:
-        return Path(other).absolute()
-    return None
+    return Path(other).absolute() if other else None
 
 
 def _scripts() -> Path:
@@ -66,9 +64,7 @@ def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
         EnvironmentProblem: it is needed and not installed.
     """
     program = locate_ast_grep() if uses_ast_grep(recipe) else find_ast_grep()
-    if program:
-        return (str(program),)
-    return ()
+    return (str(program),) if program else ()
 
 
 def build_search_command(site: Site, files: Sequence[str]) -> str:

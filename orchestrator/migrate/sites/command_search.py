@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
+from orchestrator.domain.recipe.scope import Site
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.migrate.command_lines import split_for_command_line
-from orchestrator.migrate.recipe import Site
 from orchestrator.migrate.sites.ast_grep import NO_MATCH_EXIT, build_search_command
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
@@ -96,8 +96,7 @@ def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatch
     for number, text in enumerate(printed.split("\n"), start=1):
         if not text.strip():
             continue
-        found = _LINE.fullmatch(text.rstrip("\r"))
-        if found is None:
+        if (found := _LINE.fullmatch(text.rstrip("\r"))) is None:
             line = to_one_line(text)[:200]
             told = f"site {site}: line {number} of what its command printed is no path:line[:column]: {line!r}"
             raise UsageProblem(told, ("scope", "site", site, "run"))

@@ -16,7 +16,7 @@ from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.sites import regex
 from orchestrator.migrate.sites.command_search import EngineMatches, search_sites
 from orchestrator.ports.hands import Workspace
-from worktrees.object_store.trees import read_blobs
+from worktrees.object_store.trees import read_files
 
 _FILE_BYTES = 64 * 1024 * 1024
 _REGEX_S = 20.0
@@ -103,15 +103,11 @@ async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequen
         EnvironmentProblem: it could not be started, or no workspace could be had.
     """
     current = {file.path: file.blob or file.branch_blob for file in files}
-    blobs = await read_blobs(context.repository.git, list(current.values()))
-    contents = {path: blobs[blob] for path, blob in current.items()}
+    contents = await read_files(context.repository.git, current)
     if not needs_workspace(recipe.work_scope) or not files:
         return await count_remaining_sites(recipe.work_scope, contents)
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose("count sites"))
-    try:
+    async with context.lend_workspace(await context.read_start_commit(), Purpose("count sites")) as workspace:
         return await count_remaining_sites(recipe.work_scope, contents, workspace)
-    finally:
-        await workspace.close()
 
 
 async def _search(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> EngineMatches:

@@ -39,9 +39,7 @@ def _answer(pattern: str, rewrite: str | None, content: bytes) -> object:
         made = replace_matches(pattern, rewrite, content)
     except MemoryError:
         return None
-    if len(made) <= _MOST_CONTENT:
-        return made.decode("latin-1")
-    return None
+    return made.decode("latin-1") if len(made) <= _MOST_CONTENT else None
 
 
 def main() -> None:

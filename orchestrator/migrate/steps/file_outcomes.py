@@ -24,7 +24,7 @@ from worktrees.object_store.clean_smudge import write_filtered_blobs
 class FileProblem(NamedTuple):
     """A reason against a file's new content: its kind, in words, and without what varies from file to file."""
 
-    kind: FailureKind
+    kind: FailureKind | None
     reason: str
     signature: str
 
@@ -87,8 +87,7 @@ class OutcomeBuilder:
         problem = self._find_command_failure(result.output) or self._find_leak(result)
         if problem is not None or result.output.content is None:
             return problem
-        error = await self._find_parse_error(result)
-        if not error:
+        if not (error := await self._find_parse_error(result)):
             return None
         reason = f"does not parse after step {self.run.step.id}: {error}"
         return FileProblem(FailureKind.PARSE, reason, build_failure_signature(f"does not parse: {error}"))

@@ -1,27 +1,20 @@
 """The check that a file still parses. A file that did not parse before cannot be judged this way and passes."""
 
-import ast
 import json
-import threading
 import tomllib
-import warnings
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from orchestrator.judge.reports.telling_line import find_telling_line
+from orchestrator.judge.source.python_syntax import parse_source
 
 _Parser = Callable[[bytes], object]
-
-_ONE_AT_A_TIME = threading.Lock()
-"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
 def find_parse_error(path: str, before: bytes, after: bytes) -> str:
     """Return what keeps `after` from parsing where `before` did; empty if nothing does, or nobody here can tell."""
     parser = _PARSERS.get(PurePosixPath(path).suffix)
-    if parser is None or _parse(parser, before):
-        return ""
-    return _parse(parser, after)
+    return "" if parser is None or _parse(parser, before) else _parse(parser, after)
 
 
 def _parse(parser: _Parser, content: bytes) -> str:
@@ -34,22 +27,11 @@ def _parse(parser: _Parser, content: bytes) -> str:
     return ""
 
 
-def _python(content: bytes) -> object:
-    with _ONE_AT_A_TIME, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(content)
-
-
-def _json(content: bytes) -> object:
-    parsed: object = json.loads(content)
-    return parsed
-
-
-def _toml(content: bytes) -> object:
+def _parse_toml(content: bytes) -> object:
     return tomllib.loads(content.decode())
 
 
-_PARSERS: dict[str, _Parser] = {".py": _python, ".pyi": _python, ".json": _json, ".toml": _toml}
+_PARSERS: dict[str, _Parser] = {".py": parse_source, ".pyi": parse_source, ".json": json.loads, ".toml": _parse_toml}
 
 NODE_SUFFIXES = (".js", ".cjs", ".mjs")
 """Files that node can check; see `build_node_check`."""

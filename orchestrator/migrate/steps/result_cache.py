@@ -15,19 +15,25 @@ import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from anyio import Lock, to_thread
 from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FailureKind, FileStatus
 from orchestrator.domain.recipe.step import TransformStep
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.engine.context import RunContext
 from orchestrator.errors import OrchestrateError
-from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.migrate.sites.ast_grep import locate_ast_grep
+from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.migrate.steps.step_io import StepInput
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects
@@ -42,9 +48,7 @@ _PROGRAM = compile_lazily(r"[A-Za-z0-9_./+-]+")
 def parse_program(run: str) -> str:
     """Return the first word of a command line that is no assignment; empty if that is no plain name."""
     word = next((word for word in _split_words(run) if not _ASSIGNED.fullmatch(word)), "")
-    if _PROGRAM.fullmatch(word):
-        return word
-    return ""
+    return word if _PROGRAM.fullmatch(word) else ""
 
 
 def _split_words(run: str) -> list[str]:
@@ -130,19 +134,12 @@ class CachedResult:
 
     def build_event(self, given: StepInput, rung: int) -> FileMoved:
         """Return the event that tells of it anew."""
-        changes: dict[str, object] = {"status": given.file.status, "blob": given.file.blob}
-        if self.reason:
-            failed: dict[str, object] = {
-                "tried": self.tried or None,
-                "reason": self.reason,
-                "signature": self.signature,
-            }
-            failed["failure"] = self.failure
-            changes = {"status": FileStatus.RESTORED, **failed}
-        elif self.blob and self.blob != given.blob:
-            changes = {"status": FileStatus.TRANSFORMED, "blob": self.blob}
         event = FileMoved(path=given.path, status=given.file.status, rung=rung, cache_key=given.key, is_cached=True)
-        return event.model_copy(update=changes)
+        if self.reason:
+            return restore_file(event, FileProblem(self.failure, self.reason, self.signature), self.tried or None)
+        if self.blob and self.blob != given.blob:
+            return event.model_copy(update={"status": FileStatus.TRANSFORMED, "blob": self.blob})
+        return event.model_copy(update={"blob": given.file.blob})
 
 
 class StepCache:
@@ -168,10 +165,7 @@ class StepCache:
 
     async def find_results(self, git: Git, keys: Collection[str]) -> dict[str, CachedResult]:
         """Return the known results whose contents git still has, by key."""
-        found = {}
-        for key in keys:
-            if key in self._results:
-                found[key] = self._results[key]
+        found = {key: self._results[key] for key in keys if key in self._results}
         wanted = set()
         for result in found.values():
             wanted |= {result.blob, result.tried}
@@ -188,3 +182,46 @@ def _read_results(journal: Path) -> dict[str, CachedResult]:
         return results
     finally:
         reader.close()
+
+
+@dataclass
+class ProcessCache:
+    """Facts that hold while one process works on one run. `earlier_runs` are runs of the repository that lie elsewhere.
+
+    `versions` has what a program in an environment (by its hash) says of its version.
+    """
+
+    earlier_runs: Sequence[RunDirectory] = ()
+    cache: StepCache | None = None
+    versions: dict[tuple[str, str], str] = field(default_factory=dict)
+    _turn: Lock = field(default_factory=Lock)
+
+    async def load_results(self, context: RunContext) -> StepCache:
+        """Return the results by key, from all runs of the repository, this one included."""
+        async with self._turn:
+            if self.cache is None:
+                runs = [*self.earlier_runs, *StateDirectory(context.directory.path.parent.parent).list_runs()]
+                self.cache = await to_thread.run_sync(StepCache.from_runs, runs)
+            return self.cache
+
+    def record_results(self, events: Sequence[FileMoved]) -> None:
+        """Remember what was just recorded."""
+        if self.cache is not None:
+            self.cache.record_results(events)
+
+
+_KNOWN: WeakKeyDictionary[Journal, ProcessCache] = WeakKeyDictionary()
+
+
+def get_process_cache(context: RunContext) -> ProcessCache:
+    """Return what this process knows, for as long as it has the run's journal open."""
+    return _KNOWN.setdefault(context.journal, ProcessCache())
+
+
+def find_step_program(step: TransformStep) -> str:
+    """Return the program that does the step's work; empty if it is no plain name, or the step needs none."""
+    if step.kind == "command":
+        return parse_program(step.run)
+    if step.runs_in_process:
+        return ""
+    return str(locate_ast_grep())

@@ -1,29 +1,80 @@
-"""Having a command or a rewrite work on files, whatever that takes, and once more on its own results."""
+"""Having a command or a built-in rewrite work on files, whatever that takes, and once more on its own results."""
 
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
+from orchestrator.domain.recipe.step import RewriteStep, TransformStep
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.migrate.steps.batch_script import FileCommand
-from orchestrator.migrate.steps.batch_size import BatchSizer, can_batch, record_side_effects
+from orchestrator.migrate.command_lines import escape_option_path, fill_in_files
+from orchestrator.migrate.sites.ast_grep import build_rewrite_command
+from orchestrator.migrate.sites.regex import replace_matches
+from orchestrator.migrate.steps.batch_script import BatchSizer, FileCommand, can_batch, record_side_effects
 from orchestrator.migrate.steps.file_outcomes import FileProblem, OutcomeBuilder, is_checked_by_node, restore_file
 from orchestrator.migrate.steps.parse_check import build_node_check, describe_node_error
-from orchestrator.migrate.steps.rewrites import apply_regex_rewrite, build_step_command
-from orchestrator.migrate.steps.step_io import StepInput, StepResult, StepRun
+from orchestrator.migrate.steps.step_io import StepInput, StepOutput, StepResult, StepRun
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
+from orchestrator.ports.hands import CommandEnding
 from worktrees.git import Git
 from worktrees.object_store.clean_smudge import read_filtered_blobs
-from worktrees.object_store.trees import list_tree
+from worktrees.object_store.trees import list_tree, read_blobs
 
 NOT_IDEMPOTENT = "not idempotent"
 _MOST_BYTES = 120_000
 """Of a command line: the kernel takes 131,072 as one argument."""
 _NODE_S = 60.0
 _AT_ONCE = 32
+
+
+def build_step_command(step: TransformStep, paths: Sequence[str]) -> str:
+    """Return the command line that does a step's work on these files.
+
+    Raises:
+        EnvironmentProblem: the step is done by ast-grep, which is not installed.
+    """
+    if step.kind == "command":
+        return fill_in_files(step.run, paths)
+    return build_rewrite_command(step, list(map(escape_option_path, paths)), step.rule)
+
+
+def choose_step_blob(step: TransformStep, file: FileRecord) -> str:
+    """Return the blob that a step is given of a file.
+
+    Of a file that failed that is, by `start`, the content that failed or the one on the base; by default the first if
+    it was tests or a judge that said no, and the second if a step itself could not bring the file through.
+    """
+    if step.when != "failed" or not file.status.is_failed:
+        return file.blob or file.base
+    takes_tried = step.start == "tried" or (step.start == "auto" and file.status == FileStatus.EJECTED)
+    return file.tried or file.blob or file.base if takes_tried else file.base
+
+
+async def apply_regex_rewrite(git: Git, step: RewriteStep, files: Sequence[StepInput]) -> list[StepResult]:
+    """Return what the step's regular expression makes of files."""
+    oids = []
+    for file in files:
+        oids += [file.file.branch_blob, file.blob]
+    contents = await read_blobs(git, oids)
+    given = [contents[file.blob] for file in files]
+    begun = perf_counter()
+    rewritten = await replace_matches(step.pattern, step.rewrite or "", given, step.timeout_s)
+    seconds = (perf_counter() - begun) / max(1, len(files))
+    results = []
+    for file, before, after in zip(files, given, rewritten, strict=True):
+        output = _build_output(step, before, after, seconds)
+        results.append(StepResult(file, contents[file.file.branch_blob], before, output))
+    return results
+
+
+def _build_output(step: RewriteStep, before: bytes, after: bytes | None, seconds: float) -> StepOutput:
+    if after is not None:
+        return StepOutput(CommandEnding.EXITED, 0, seconds, "", after)
+    detail = f"its pattern took longer than {step.timeout_s:g} s, or made the file too large"
+    return StepOutput(CommandEnding.TIMED_OUT, None, seconds, "", before, detail)
 
 
 @dataclass(frozen=True)

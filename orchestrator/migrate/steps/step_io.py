@@ -77,9 +77,7 @@ class StepResult:
     @property
     def content(self) -> bytes:
         """The new content; what was given where none is left."""
-        if self.output.content is None:
-            return self.input_content
-        return self.output.content
+        return self.input_content if self.output.content is None else self.output.content
 
 
 @dataclass

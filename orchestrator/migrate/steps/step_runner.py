@@ -11,16 +11,14 @@ from orchestrator.domain.event.migration import FileMoved, StepFinished, StepSta
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
-from orchestrator.migrate.steps.batch_size import BatchSizer, can_batch, record_side_effects
+from orchestrator.migrate.steps.batch_script import BatchSizer, can_batch, record_side_effects
 from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
-from orchestrator.migrate.steps.process_cache import find_step_program, get_process_cache
-from orchestrator.migrate.steps.result_cache import ResultKeys, select_input_files
-from orchestrator.migrate.steps.rewrites import choose_step_blob
-from orchestrator.migrate.steps.step_executor import StepExecutor
+from orchestrator.migrate.steps.result_cache import ResultKeys, find_step_program, get_process_cache, select_input_files
+from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_blob
 from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.effect import record_effect
-from worktrees.object_store.trees import list_tree
+from worktrees.object_store.trees import map_tree
 
 _APPENDED = 500
 _WORKSPACES = 2
@@ -77,15 +75,11 @@ def _count_outcomes(context: RunContext, files: Sequence[FileRecord]) -> StepTal
 
 async def _transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> int:
     """Carry out a command or a rewrite on several workspaces at once; return how many results came from the cache."""
-    tree = {}
-    for entry in await list_tree(context.repository.git, run.start):
-        tree[entry.path] = entry.oid
+    tree = await map_tree(context.repository.git, run.start)
     work = _StepWork(context, run, frozenset(tree), BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
     version, environment = await work.find_version(), context.hands.environment_hash
     keys = ResultKeys(run.step, version, environment, select_input_files(run.step, tree))
-    groups = []
-    for group in _group_files(context, run, files):
-        groups.append(_name_results(keys, run, group))
+    groups = [_name_results(keys, run, group) for group in _group_files(context, run, files)]
     rest = await work.record_cached_results(groups)
     await work.run_groups(rest)
     return len(files) - sum(map(len, rest))
@@ -95,9 +89,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
     """Return the files that the step gets at once: one, or those of a shard."""
     if not run.step.takes_shard:
         return [[file] for file in files]
-    shards: dict[str, str] = {}
-    for shard in context.state.migration.shards.values():
-        shards |= dict.fromkeys(shard.files, shard.name)
+    shards = context.state.migration.map_files_to_shards()
     groups: dict[str, list[FileRecord]] = {}
     for file in files:
         groups.setdefault(shards.get(file.path, ""), []).append(file)
@@ -106,14 +98,8 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
 
 def _name_results(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
     starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
-    if run.step.takes_shard:
-        names = keys.build_shard_keys(starts)
-    else:
-        names = [keys.build_file_key(*starts[0])]
-    inputs = []
-    for file, (_, blob), name in zip(group, starts, names, strict=True):
-        inputs.append(StepInput(file, blob, name))
-    return inputs
+    names = keys.build_shard_keys(starts) if run.step.takes_shard else [keys.build_file_key(*starts[0])]
+    return [StepInput(file, blob, name) for file, (_, blob), name in zip(group, starts, names, strict=True)]
 
 
 @dataclass
@@ -129,8 +115,7 @@ class _StepWork:
 
     async def find_version(self) -> str:
         """Return what the step's program says of its version, asked once; empty if the step has no program."""
-        program = find_step_program(self.run.step)
-        if not program:
+        if not (program := find_step_program(self.run.step)):
             return ""
         versions, key = get_process_cache(self.context).versions, (program, self.context.hands.environment_hash)
         if key not in versions:

@@ -22,13 +22,13 @@ from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.migrate.steps.batch_script import (
+    BatchSizer,
     FileCommand,
     FileCommandResult,
     build_batch_command,
     count_fitting,
     parse_batch_results,
 )
-from orchestrator.migrate.steps.batch_size import BatchSizer
 from orchestrator.migrate.steps.step_io import MAX_FILE_BYTES, SIGKILL_EXIT, StepOutput, StepRun
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Snapshot, Workspace
 from worktrees.diffs.file_diffs import diff_trees
@@ -61,11 +61,8 @@ class StepWorkspace:
         cls, context: RunContext, run: StepRun, batches: BatchSizer, tracked: frozenset[str]
     ) -> "AsyncIterator[StepWorkspace]":
         """Open a workspace for the step."""
-        workspace = await context.hands.open_workspace(run.start, Purpose(f"step {run.step.id}"))
-        try:
+        async with context.lend_workspace(run.start, Purpose(f"step {run.step.id}")) as workspace:
             yield cls(context, run, workspace, batches, tracked, await context.read_tree_id(run.start))
-        finally:
-            await workspace.close()
 
     async def read_original(self, path: str) -> bytes:
         """Return what a file holds at the step's start."""
@@ -75,18 +72,14 @@ class StepWorkspace:
         """Run every line on its own file alone, in batches where that makes no difference."""
         rest, outputs = list(lines), list[StepOutput]()
         while rest:
-            count = 1
-            if self.batches.is_allowed:
-                count = count_fitting(rest)
+            count = count_fitting(rest) if self.batches.is_allowed else 1
             outputs += await self._run_some(rest[:count], timeout_s)
             rest = rest[count:]
         return outputs
 
     async def _run_some(self, lines: Sequence[FileCommand], timeout_s: float) -> list[StepOutput]:
-        if len(lines) > 1:
-            outputs = await self._run_batch(lines, timeout_s)
-            if outputs is not None:
-                return outputs
+        if len(lines) > 1 and (outputs := await self._run_batch(lines, timeout_s)) is not None:
+            return outputs
         outputs = []
         for line in lines:
             outputs += await self.run_together(line.line, [line], timeout_s)
@@ -152,8 +145,7 @@ class StepWorkspace:
     async def _list_mount_points(self) -> frozenset[str]:
         """Return what any command leaves beside the tracked files: the places where directories are shared with it."""
         if self._mounted is None:
-            found = await self._list_untracked()
-            if found:
+            if found := await self._list_untracked():
                 await self.restore_start()
                 await run_command(self.workspace, ShellCommand(line="true"))
                 found = await self._list_untracked()
@@ -188,8 +180,7 @@ class StepWorkspace:
         try:
             return await self.workspace.take_snapshot(f"after step {self.run.step.id}", ref)
         except EnvironmentProblem as problem:
-            reason = find_snapshot_obstacle(problem)
-            if reason is None:
+            if (reason := find_snapshot_obstacle(problem)) is None:
                 raise
             return reason
 

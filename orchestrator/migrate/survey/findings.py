@@ -46,9 +46,7 @@ class Findings:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for a person."""
-        if self.command:
-            return self.command.notes
-        return ()
+        return self.command.notes if self.command else ()
 
     def as_object(self) -> dict[str, object]:
         """Return the object for --json."""

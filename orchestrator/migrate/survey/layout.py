@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.migrate.scope.owners import find_owners_file
-from orchestrator.migrate.sharding.file_pairs import find_pairs
+from orchestrator.migrate.sharding.shards import find_pairs
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 LANGUAGES: dict[str, tuple[str, ...]] = {
@@ -33,9 +32,7 @@ def detect_language(project: RepositoryFiles) -> str:
     """Return the language that most files are written in; empty if none is known."""
     counts = Counter({name: len(project.list_with_suffix(*suffixes)) for name, suffixes in LANGUAGES.items()})
     name, most = counts.most_common(1)[0]
-    if most:
-        return name
-    return ""
+    return name if most else ""
 
 
 def is_test(path: str) -> bool:
@@ -58,9 +55,7 @@ def _build_test_glob(path: str) -> str:
     if place.name.startswith("test_"):
         return f"test_*{place.suffix}"
     ending = re.search(r"(?:_test|[.]test|[.]spec)$", place.stem)
-    if ending:
-        return f"*{ending[0]}{place.suffix}"
-    return place.name
+    return f"*{ending[0]}{place.suffix}" if ending else place.name
 
 
 def build_source_globs(files: Sequence[str]) -> tuple[str, ...]:
@@ -114,11 +109,6 @@ def _list_pair_rules(files: Sequence[str]) -> Iterator[str]:
 
 def _count_pairs(rule: str, known: set[str]) -> int:
     return sum(test in known for _, test in find_pairs(sorted(known), [rule]))
-
-
-def find_codeowners(project: RepositoryFiles) -> str:
-    """Return the file that names owners; empty if there is none."""
-    return find_owners_file(project.paths) or ""
 
 
 def list_environments(project: RepositoryFiles) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The tests of a JavaScript or TypeScript project: its own script, with a report that tells of each test."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -38,16 +38,14 @@ def find_node_command(project: RepositoryFiles) -> TestCommand | None:
     return TestCommand("npm test --silent", "exit-code", "package.json", notes=(note,))
 
 
-def _list_commands(scripts: Mapping[str, Any], name: str, depth: int) -> list[str]:
-    """Return the commands of a script, with those of scripts that it runs in their places."""
-    lines = []
+def _list_commands(scripts: Mapping[str, Any], name: str, depth: int) -> Iterator[str]:
+    """Yield the commands of a script, with those of scripts that it runs in their places."""
     for part in re.split(r"\s*&&\s*|\s*;\s*", str(scripts.get(name, "")).strip()):
         nested = _NESTED.match(part)
         if nested and nested[1] in scripts and nested[1] != name and depth:
-            lines += _list_commands(scripts, nested[1], depth - 1)
+            yield from _list_commands(scripts, nested[1], depth - 1)
         elif part:
-            lines.append(part)
-    return lines
+            yield part
 
 
 def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
@@ -55,7 +53,8 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     bare = _WRAPPERS.sub("", line)
     runner = re.split(r"\s", bare, maxsplit=1)[0].rpartition("/")[2]
     if runner not in _REPORTERS or (runner == "node" and "--test" not in bare.split()):
-        return _build_plain_node(bare)
+        is_plain = re.fullmatch(r"node\s+\S+", bare)  # `node test.js`: TAP, or its exit code alone
+        return TestCommand(bare, "auto", "package.json") if is_plain else None
     bare = re.sub(r"\s*\|.*$", "", bare)  # what it is piped into only makes it pretty
     if runner == "node":
         return TestCommand(bare.replace("--test", "--test --test-reporter=tap", 1), "tap", "package.json")
@@ -67,13 +66,6 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     if runner == "vitest" and " run" not in bare:
         bare = bare.replace("vitest", "vitest run", 1)
     return TestCommand(f"{bare} {options}".strip(), report, "package.json")
-
-
-def _build_plain_node(line: str) -> TestCommand | None:
-    """`node test.js`: of a file that tells in TAP, or with its exit code alone."""
-    if not re.fullmatch(r"node\s+\S+", line):
-        return None
-    return TestCommand(line, "auto", "package.json")
 
 
 def _build_jest(line: str, package: Mapping[str, Any]) -> TestCommand:

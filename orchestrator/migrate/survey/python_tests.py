@@ -34,7 +34,7 @@ def find_python_command(project: RepositoryFiles) -> TestCommand | None:
     if any(project.is_in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
         return _build_pytest(project, "the environment, which has pytest", "", "")
     if any(map(is_test, project.list_with_suffix(".py"))):
-        return _build_unittest("python -m unittest -v", "the names of test files")
+        return TestCommand("python -m unittest -v", "unittest", "the names of test files")
     return None
 
 
@@ -59,9 +59,7 @@ def _read_ini(project: RepositoryFiles, name: str, section: str) -> tuple[str, s
 
 
 def _join_words(value: object) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return str(value)
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _find_in_file(project: RepositoryFiles, name: str) -> TestCommand | None:
@@ -75,7 +73,7 @@ def _find_in_file(project: RepositoryFiles, name: str) -> TestCommand | None:
         words = found[0].replace("-m", "", 1).split()
         kept = [word for word in words[1:] if _PLAIN_WORD.fullmatch(word) and word not in {"-v", "-q"}]
         rest = " ".join(kept)
-        return _build_unittest(f"python -m unittest {rest} -v".replace("  ", " "), name)
+        return TestCommand(f"python -m unittest {rest} -v".replace("  ", " "), "unittest", name)
     return None
 
 
@@ -85,10 +83,6 @@ def _build_script(script: str, said: str) -> TestCommand:
         return TestCommand(f"python {script} test -v 2", "unittest", said)
     note = f"that {script} takes -v 2, for one line a test, is a guess: the report needs such lines"
     return TestCommand(f"python {script} -v 2", "unittest", said, notes=(note,))
-
-
-def _build_unittest(run: str, said: str) -> TestCommand:
-    return TestCommand(run, "unittest", said)
 
 
 def _build_pytest(project: RepositoryFiles, said: str, addopts: str, testpaths: str) -> TestCommand:
@@ -131,6 +125,4 @@ def _list_test_directories(project: RepositoryFiles) -> list[str]:
         place = PurePosixPath(path)
         if len(place.parts) > 1 and place.name.startswith("test_"):
             tops.add(place.parts[0])
-    if tops <= {"test", "tests"}:
-        return sorted(tops)
-    return []
+    return sorted(tops) if tops <= {"test", "tests"} else []

@@ -43,9 +43,7 @@ class RepositoryFiles:
             found = loads(self.get_text(path) or "{}")
         except (JSONDecodeError, RecursionError):
             return {}
-        if isinstance(found, dict):
-            return found
-        return {}
+        return found if isinstance(found, dict) else {}
 
     def parse_ini(self, path: str) -> ConfigParser:
         """Return an INI file; without sections where there is none or it cannot be read."""

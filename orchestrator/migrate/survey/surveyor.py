@@ -1,7 +1,9 @@
 """Survey a whole repository."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.node_tests import find_node_command
@@ -25,7 +27,7 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         exclude=foreign,
         pairs=layout.build_pair_rules(files),
         command=command,
-        codeowners=layout.find_codeowners(project),
+        codeowners=find_owners_file(project.paths) or "",
         environments=environments,
         manifests=layout.list_manifests(project),
         branch=project.branch,
@@ -50,13 +52,11 @@ def _use_environment(command: TestCommand | None, environments: tuple[str, ...])
     return replace(command, run=f"{own}/bin/{command.run}")
 
 
-def _list_unknown(language: str, command: TestCommand | None, environments: tuple[str, ...]) -> list[str]:
-    """Return what a person has to look at."""
-    unknown = []
+def _list_unknown(language: str, command: TestCommand | None, environments: tuple[str, ...]) -> Iterator[str]:
+    """Yield what a person has to look at."""
     if not language:
-        unknown.append("a language that is known here")
+        yield "a language that is known here"
     if command is None:
-        unknown.append("the test command: write it in [[verify.check]]")
+        yield "the test command: write it in [[verify.check]]"
     if not environments:
-        unknown.append("an environment for the tests in the checkout (.venv, venv, node_modules)")
-    return unknown
+        yield "an environment for the tests in the checkout (.venv, venv, node_modules)"

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 
 from orchestrator.domain.migration.burndown import (
@@ -14,6 +14,7 @@ from orchestrator.domain.migration.burndown import (
     thin_ticks,
 )
 from orchestrator.domain.migration.files import FileRecord, FileStatus, ShardStatus
+from orchestrator.domain.recipe.step import Step
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.cost.budgets import build_usage_amount
 from orchestrator.report.migration.burndown_model import (
@@ -87,8 +88,8 @@ def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> Burndown
 
 def get_migration_title(state: RunState) -> str:
     """Return the recipe's title, or its id, or what the run calls its goal."""
-    recipe = (state.migration.recipe or {}).get("migration", {})
-    return str(recipe.get("title") or recipe.get("id") or state.run.goal)
+    recipe = state.migration.recipe
+    return (recipe.title if recipe else "") or state.run.goal
 
 
 def build_group_summaries(state: RunState, by: GroupKind) -> tuple[GroupSummary, ...]:
@@ -149,10 +150,8 @@ def _build_progress(state: RunState) -> MigrationProgress:
 
 def get_site_target(state: RunState) -> float:
     """Return the weight of the sites that may remain when the migration is done."""
-    target = 0.0
-    for site in (state.migration.recipe or {}).get("scope", {}).get("site", ()):
-        target += float(site.get("target", 0)) * float(site.get("weight", 1.0))
-    return round(target, 3)
+    recipe = state.migration.recipe
+    return round(sum(site.target * site.weight for site in recipe.scope.site), 3) if recipe else 0.0
 
 
 def _build_eta(state: RunState) -> EtaSummary | None:
@@ -176,10 +175,10 @@ def sum_open_weight(state: RunState) -> float:
 
 def _build_ideal_line(state: RunState) -> tuple[CurvePoint, CurvePoint] | None:
     """Return the line from all sites at the inventory to the target at the end of the deadline's day."""
-    deadline = (state.migration.recipe or {}).get("migration", {}).get("deadline")
-    if not deadline or state.migration.inventory_at is None:
+    recipe = state.migration.recipe
+    if recipe is None or recipe.migration.deadline is None or state.migration.inventory_at is None:
         return None
-    end = datetime.combine(date.fromisoformat(str(deadline)), time(), UTC) + timedelta(days=1)
+    end = datetime.combine(recipe.migration.deadline, time(), UTC) + timedelta(days=1)
     has_sites = counts_sites(state.migration.recipe)
     found = sum(get_found_weight(file, has_sites) for file in state.migration.files.values())
     seconds = (end - state.migration.inventory_at).total_seconds()
@@ -234,20 +233,22 @@ def build_step_results(state: RunState) -> tuple[StepProgress, ...]:
             landed[file.rung] += 1
             at_first_try[file.rung] += file.attempt <= 1
     results = []
-    for rung, step in enumerate((state.migration.recipe or {}).get("step", ())):
-        name = step.get("id", "")
-        results.append(
-            StepProgress(
-                step=name,
-                kind=step.get("kind", "command"),
-                tried=state.migration.rung_files[rung],
-                landed=landed[rung],
-                first_try=at_first_try[rung],
-                later_try=landed[rung] - at_first_try[rung],
-                seconds=state.migration.step_seconds.get(name, 0.0),
-            )
-        )
+    recipe = state.migration.recipe
+    for rung, step in enumerate(recipe.step if recipe else ()):
+        results.append(_build_step_progress(state, rung, step, landed[rung], at_first_try[rung]))
     return tuple(results)
+
+
+def _build_step_progress(state: RunState, rung: int, step: Step, landed: int, at_first_try: int) -> StepProgress:
+    return StepProgress(
+        step=step.id,
+        kind=step.kind,
+        tried=state.migration.rung_files[rung],
+        landed=landed,
+        first_try=at_first_try,
+        later_try=landed - at_first_try,
+        seconds=state.migration.step_seconds.get(step.id, 0.0),
+    )
 
 
 def _iterate_flags(state: RunState) -> Iterable[FlagSummary]:

@@ -118,13 +118,14 @@ def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], 
     if by == "owner":
         return lambda file: file.owner or NO_GROUP
     if by == "dir":
-        depth = int((state.migration.recipe or {}).get("shard", {}).get("depth", _DEPTH))
+        recipe = state.migration.recipe
+        depth = recipe.shard.depth if recipe else _DEPTH
         return lambda file: get_directory_prefix(file.path, depth)
     if by == "rung":
         steps = list_step_names(state)
         return lambda file: get_step_name(steps, file.rung) or NO_GROUP
     if by == "shard":
-        shards = map_files_to_shards(state)
+        shards = state.migration.map_files_to_shards()
         return lambda file: shards.get(file.path, NO_GROUP)
     return _get_reason_group
 
@@ -140,17 +141,10 @@ def get_directory_prefix(path: str, depth: int) -> str:
     return "/".join(path.split("/")[:-1][:depth]) or "."
 
 
-def map_files_to_shards(state: RunState) -> dict[str, str]:
-    """Return the name of the shard of each path."""
-    names = {}
-    for shard in state.migration.shards.values():
-        names.update(dict.fromkeys(shard.files, shard.name))
-    return names
-
-
 def list_step_names(state: RunState) -> list[str]:
     """Return the ids of the ladder's steps."""
-    return [str(step.get("id", "")) for step in (state.migration.recipe or {}).get("step", ())]
+    recipe = state.migration.recipe
+    return [step.id for step in recipe.step] if recipe else []
 
 
 def get_step_name(names: Sequence[str], rung: int) -> str | None:

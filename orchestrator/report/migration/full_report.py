@@ -15,14 +15,14 @@ _FROM_RESULT = ("outcome", "reason", "base", "pr_branch", "head", "unsafe", "not
 
 def build_migration_report(state: RunState) -> MigrationReport:
     """Return the whole report, with files sorted by path. Files with nothing to do are left out."""
-    result = build_run_result(state, Path())
+    result, recipe = build_run_result(state, Path()), state.migration.recipe
     fields = build_burndown(state, FULL_BOUNDS).copy_fields()
     for name in _FROM_RESULT:
         fields[name] = getattr(result, name)
     return MigrationReport(
         **fields,
         started_at=state.run.started_at.isoformat(),
-        invariants=tuple((state.migration.recipe or {}).get("invariant", ())),
+        invariants=tuple(recipe.dump_values().get("invariant", ())) if recipe else (),
         files=tuple(_iterate_files(state)),
     )
 

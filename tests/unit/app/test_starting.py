@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.config.toml_source import read_toml
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.bundled import load_templates
-from orchestrator.migrate.recipe import Recipe, load_recipe
+from orchestrator.migrate.recipe import load_recipe
 from orchestrator.migrate.recipe.json_schema import build_recipe_schema
 from orchestrator.migrate.survey.findings import Findings
-from orchestrator.migrate.survey.recipe_draft import fill_template, format_toml_text
-from orchestrator.migrate.survey.recipe_tools import RecipeTools, find_tools
+from orchestrator.migrate.survey.recipe_draft import RecipeTools, fill_template, find_tools, format_toml_text
 from orchestrator.project.options import Options
 from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
 from tests.running.projects import git, repository

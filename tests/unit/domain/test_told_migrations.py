@@ -33,6 +33,7 @@ from orchestrator.domain.event.run import PrOpened, RunEnded, RunStarted
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.state import RunState
 from tests.unit.domain.test_fold import record
@@ -203,11 +204,15 @@ NEW = RECIPE | {"step": [{"id": "b"}]}
 
 def test_a_revision_waits_until_the_engine_has_told_which_files_it_concerns() -> None:
     state = told(run(ENDED), Revise(recipe=NEW))
-    assert (state.migration.requested_recipe, state.migration.recipe, state.ended) == (NEW, RECIPE, None)
+    assert (state.migration.requested_recipe, state.migration.recipe, state.ended) == (
+        read_recorded_recipe(NEW),
+        read_recorded_recipe(RECIPE),
+        None,
+    )
     state = fold_events(record(RecipeRevised(recipe=NEW, revision="2", redo=("src/b.py",))), onto=state)
     assert (state.migration.requested_recipe, state.migration.recipe, state.migration.files["src/b.py"].status) == (
         None,
-        NEW,
+        read_recorded_recipe(NEW),
         "discovered",
     )
 
@@ -224,7 +229,7 @@ def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
     )
     assert (no.migration.requested_recipe, no.ended) == (None, ENDED)
     yes = fold_events(record(ApprovalDecided(item="recipe/1", decision="approve", by="ada")), onto=state)
-    assert (yes.migration.requested_recipe, yes.ended) == (NEW, None)
+    assert (yes.migration.requested_recipe, yes.ended) == (read_recorded_recipe(NEW), None)
 
 
 def test_a_proposed_recipe_is_asked_about_no_longer_once_the_recipe_was_revised_otherwise() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.domain.migration.files import FileRecord, Shard
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.scope.work_filter import WorkFilter
+from orchestrator.migrate.scope.planning import WorkFilter
 from tests.running.migrating import SED, recipe
 
 OWNERS = {"src/a.py": "@core @web", "src/b.py": "@web", "tests/test_a.py": ""}

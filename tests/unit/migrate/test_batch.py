@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.migrate.steps import batch_script
-from orchestrator.migrate.steps.batch_script import FileCommand, build_batch_command, count_fitting, parse_batch_results
-from orchestrator.migrate.steps.batch_size import BatchSizer
+from orchestrator.migrate.steps.batch_script import (
+    BatchSizer,
+    FileCommand,
+    build_batch_command,
+    count_fitting,
+    parse_batch_results,
+)
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 64)), max_size=8), st.integers(1, 5000), st.integers(1, 16))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.file_change import ChangedRegion
+from orchestrator.migrate.judging.invariants import ChangedRegion
 from orchestrator.migrate.judging.review_flags import is_reached
 
 SOURCE = b'''"""Words."""

@@ -8,11 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import SitePlace
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Invariant
-from orchestrator.migrate.judging.file_change import ChangedRegion, FileChange
 from orchestrator.migrate.judging.file_rules import count_unrelated_lines, find_objection, list_deleted_tests
-from orchestrator.migrate.judging.invariants import find_broken_invariant, select_due_invariants
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.judging.invariants import (
+    ChangedRegion,
+    FileChange,
+    find_broken_invariant,
+    select_due_invariants,
+)
 
 OLD = "import os\n\n\ndef f(p):\n    return os.path.join(p, 'x')\n"
 NEW = "from pathlib import Path\n\n\ndef f(p):\n    return Path(p) / 'x'\n"

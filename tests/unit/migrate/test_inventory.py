@@ -8,8 +8,8 @@ import pytest
 from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import NothingToMigrate, UsageProblem
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import take_inventory
 from tests.running.projects import git, repository
 from worktrees.repositories.repository import GitRepository

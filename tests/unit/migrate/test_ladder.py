@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import CommandStep
 from orchestrator.domain.transitions import FILE_TRANSITIONS
 from orchestrator.migrate.ladder.passes import (
@@ -14,7 +15,6 @@ from orchestrator.migrate.ladder.passes import (
     list_files_to_queue,
     list_passes,
 )
-from orchestrator.migrate.recipe import Recipe
 
 WHEN = ("always", "sites", "sites-left", "failed")
 

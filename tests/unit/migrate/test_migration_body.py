@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.landing.pr_body import render_migration_body
-from orchestrator.migrate.recipe import Recipe
 from tests.running import migrated
 
 RECIPE = Recipe.model_validate(

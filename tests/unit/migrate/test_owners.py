@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.scope.owners import find_owners_file, match_owners
+from orchestrator.migrate.scope.inventory import find_owners_file, match_owners
 
 RULES = """\
 # comment

@@ -3,7 +3,7 @@
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.migrate.scope.plan_report import PlanReport
 from orchestrator.migrate.sharding.shards import plan_shards
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileRecord, Shard
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.landing.pr_groups import format_pr_title, format_ref_part, group_shards
-from orchestrator.migrate.recipe import Recipe
 from tests.running.shards import shard_recipe
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from orchestrator.config.layers import iterate_leaf_values
 from orchestrator.domain.recipe.field_types import check_glob
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Recipe, load_recipe, parse_recipe
+from orchestrator.migrate.recipe import load_recipe, parse_recipe
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "recipes").glob("*.toml"))
 MINIMAL: dict[str, Any] = {

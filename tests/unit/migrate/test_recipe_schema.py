@@ -15,8 +15,8 @@ from orchestrator.migrate.recipe.json_schema import (
     load_key_meanings,
     select_table,
 )
-from orchestrator.migrate.recipe.key_reference import render_key_reference
 from tests.golden import check_golden
+from tools.recipe_reference import render_key_reference
 
 ROOT = Path(__file__).parents[3]
 RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.toml"))

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.toml_writer import diff_recipes, render_recipe
-from orchestrator.migrate.run.known_signatures import load_known_failures
 from orchestrator.migrate.run.recipe_revisions import (
     RecipeProposal,
     build_proposal,
     build_revision,
     find_wished_revision,
+    load_known_failures,
 )
 
 SITE = {"include": ["*.py"], "site": [{"id": "old", "pattern": r'\bold"'}]}
@@ -107,7 +107,7 @@ def test_a_revision_cannot_change_which_files_there_are(part: dict[str, Any]) ->
 
 def test_a_revision_that_a_person_wished_for_is_taken_once() -> None:
     new = recipe(FIRST, TAIL, TAIL | {"id": "more", "run": "more {files}"})
-    wished = RunState(migration=MigrationState(files=FILES.migration.files, requested_recipe=new.dump_values()))
+    wished = RunState(migration=MigrationState(files=FILES.migration.files, requested_recipe=new))
     taken = find_wished_revision(wished, OLD)
     assert taken is not None
     assert (taken.revision, taken.redo) == (new.revision, ("failed",))
@@ -131,7 +131,7 @@ def test_a_known_failure_is_answered_with_its_known_remedy() -> None:
     assert found is not None
     step = found.recipe.step[-1]
     assert (step.kind, step.engine, step.pattern, step.rewrite) == ("rewrite", "ast-grep", "$A.exception", "$A.value")
-    assert (found.signature, found.paths) == (EXCEPTION, ("0.py", "1.py", "2.py"))
+    assert (found.group.signature, found.group.paths) == (EXCEPTION, ("0.py", "1.py", "2.py"))
     assert set(build_revision(stuck(EXCEPTION), recipe(FIRST), found.recipe).redo) == {"0.py", "1.py", "2.py"}
 
 

@@ -11,7 +11,7 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.step import CommandStep, RewriteStep
 from orchestrator.migrate.sites import regex
 from orchestrator.migrate.sites.regex_worker import replace_matches
-from orchestrator.migrate.steps.rewrites import choose_step_blob
+from orchestrator.migrate.steps.step_executor import choose_step_blob
 
 
 def rewrite(pattern: str, by: str) -> RewriteStep:

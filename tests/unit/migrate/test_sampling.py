@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import FileRecord, SitePlace
+from orchestrator.domain.recipe.shard import Sample
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Sample
 from orchestrator.migrate.sharding.sampling import choose_sample, plan_wave_sizes
 
 

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration.files import FileRecord, Shard
-from orchestrator.migrate.recipe import ShardRules
-from orchestrator.migrate.sharding.file_pairs import build_blocks
-from orchestrator.migrate.sharding.shards import SAMPLE_SHARD, DivisionInputs, plan_shards
+from orchestrator.domain.recipe.shard import ShardRules
+from orchestrator.migrate.sharding.shards import SAMPLE_SHARD, DivisionInputs, build_blocks, plan_shards
 
 PAIR = "src/(.+)\\.py -> tests/test_\\1.py"
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.llm.budget import CHARS_PER_TOKEN
-from orchestrator.migrate.models.context_budget import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
+from orchestrator.migrate.models.context import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
 from orchestrator.ports.roles import ContextPiece
 
 TEXTS = st.lists(st.text(alphabet="ab \n", max_size=400), max_size=6)

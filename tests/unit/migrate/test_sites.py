@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.recipe.scope import Scope
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe import Scope
 from orchestrator.migrate.sites.command_search import parse_places
 from orchestrator.migrate.sites.finder import count_remaining_sites, find_sites, sum_weights
 from orchestrator.migrate.sites.regex_worker import find_matches

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.migration.files import FileStatus, Shard, Tick
+from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.errors import UsageProblem
 from orchestrator.report.log.event_descriptions import describe_event
@@ -110,7 +111,7 @@ def test_the_ideal_line_ends_with_the_day_of_the_deadline_at_the_target() -> Non
 
 def test_a_run_whose_recipe_counts_no_sites_burns_down_files() -> None:
     state = told()
-    state.migration.recipe = RECIPE | {"scope": {"include": ["*.py"]}}
+    state.migration.recipe = read_recorded_recipe(RECIPE | {"scope": {"include": ["*.py"]}})
     shown = build_burndown(state)
     assert (shown.unit, shown.now.found, shown.now.remaining) == ("files", 9.0, 5.0)
 

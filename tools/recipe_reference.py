@@ -1,4 +1,7 @@
-"""The keys of a recipe as a page of Markdown: made of the same schema as what editors show."""
+"""The keys of a recipe as a page of Markdown: made of the same schema as what editors show.
+
+The page is `docs/migrations/reference.md`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from inspect import cleandoc
