@@ -158,6 +158,4 @@ def _parse_object(text: str) -> dict[str, Any] | None:
         value = decode_json(text)
     except ValueError:
         return None
-    if isinstance(value, dict):
-        return value
-    return None
+    return value if isinstance(value, dict) else None

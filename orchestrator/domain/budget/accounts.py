@@ -118,9 +118,7 @@ class Accounts:
             self.get_run_account(self._limits.reserve),
             *map(self.get_task_account, self._state.iterate_lineage(task)),
         ]
-        remainders = []
-        for account in accounts:
-            remainders.append(compute_remaining(account.limit, account.booked + account.reserved))
+        remainders = [compute_remaining(account.limit, account.booked + account.reserved) for account in accounts]
         usd = [remainder[0] for remainder in remainders if remainder[0] is not None]
         tokens = [remainder[1] for remainder in remainders if remainder[1] is not None]
         return min(usd, default=None), min(tokens, default=None)
@@ -138,6 +136,4 @@ class Accounts:
 
 
 def _describe_reserve(share: float) -> str:
-    if share:
-        return f" ({share:.0%} of it is kept for the judge)"
-    return ""
+    return f" ({share:.0%} of it is kept for the judge)" if share else ""

@@ -177,9 +177,7 @@ class _BudgetDimension:
         return f"{amount} does not cover another call ({parts})"
 
     def _format_amount(self, amount: Decimal | int) -> str:
-        if self.unit == "USD":
-            return format_exact_dollars(amount)
-        return f"{int(amount):,}"
+        return format_exact_dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
 
 
 def _pick_tighter(own: float, grant: float | None) -> float:

@@ -62,9 +62,7 @@ def _get_part(recipe: dict[str, Any], name: str) -> object:
 
 
 def _format_part(name: str) -> str:
-    if "." in name:
-        return name
-    return f"[{name}]"
+    return name if "." in name else f"[{name}]"
 
 
 @singledispatch
@@ -159,10 +157,7 @@ def _explain_unknown_name(subject: str, names: Iterable[str], known: Iterable[st
     wrong = next((name for name in names if name not in known), None)
     if wrong is None:
         return ""
-    alike = []
-    for name in known:
-        if name.rpartition("/")[2] == wrong.rpartition("/")[2]:
-            alike.append(name)
+    alike = [name for name in known if name.rpartition("/")[2] == wrong.rpartition("/")[2]]
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
     problem = f"there is no {subject} {wrong!r} in this run"
     if near:
@@ -186,9 +181,7 @@ def _format_files(files: list[FileRecord]) -> str:
 
 
 def _format_shard(shard: Shard | None) -> str:
-    if shard:
-        return shard.name
-    return "SHARD"
+    return shard.name if shard else "SHARD"
 
 
 @singledispatch

@@ -50,10 +50,7 @@ def parse_event(kind: str, version: int, body: str | bytes) -> Event:
     cls = EVENT_CLASSES.get((kind, version))
     if cls is None:
         known = sorted(v for k, v in EVENT_CLASSES if k == kind)
-        if known:
-            hint = f"this program knows version {known}"
-        else:
-            hint = "this program does not know the kind"
+        hint = f"this program knows version {known}" if known else "this program does not know the kind"
         raise UnknownEventError(f"event {kind!r} version {version}: {hint}")
     return cls.model_validate_json(body)
 

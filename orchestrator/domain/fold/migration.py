@@ -37,10 +37,7 @@ def _(event: migration.FileMoved, state: RunState) -> None:
         return
     if event.rung > file.rung:
         state.migration.rung_files[event.rung] += 1
-    if is_late:
-        before = FileStatus.TRANSFORMED
-    else:
-        before = file.status
+    before = FileStatus.TRANSFORMED if is_late else file.status
     status = apply_transition(FILE_TRANSITIONS, f"file {event.path}", before, event.status)
     changes: dict[str, object] = {
         "status": status,

@@ -93,7 +93,4 @@ _BEFORE: tuple[tuple[_Kinds, _Recorder], ...] = (
     ((people.ApprovalRequested, people.ApprovalDecided), record_question_time),
     (forge.ChecksSeen, record_forge_checks),
 )
-_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = (
-    (Done, _end_effect),
-    (TIMED_EVENTS, record_work_time),
-)
+_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = ((Done, _end_effect), (TIMED_EVENTS, record_work_time))

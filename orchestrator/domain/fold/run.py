@@ -271,10 +271,7 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
     """Count by the model that was asked: a reply names the model that says it answered."""
     call = state.open_intents.get(event.key)
     if event.task is not None:
-        if isinstance(call, work.ModelCalled):
-            model = call.model
-        else:
-            model = state.sessions[event.session].model
+        model = call.model if isinstance(call, work.ModelCalled) else state.sessions[event.session].model
         state.spend.answer_counts[f"{event.role} {event.task} {model}"] += 1
 
 
@@ -283,10 +280,7 @@ def _(event: work.ToolReturned, state: RunState) -> None:
     call, session = state.open_intents.get(event.key), state.sessions.get(event.session)
     if not isinstance(call, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
         return
-    if state.started:
-        repository = state.started.repository
-    else:
-        repository = ""
+    repository = state.started.repository if state.started else ""
     state.policy_violations += find_policy_violations(call, event, session.attempt if session else 0, repository)
 
 

@@ -102,9 +102,7 @@ def _record_risk(state: RunState, event: ModelFailed) -> None:
 def _get_asked_model(state: RunState, event: ModelReplied) -> str:
     """Return the model by the name under which it was asked: a reply may call it by another."""
     call = state.open_intents.get(event.key)
-    if isinstance(call, ModelCalled):
-        return call.model
-    return event.model
+    return call.model if isinstance(call, ModelCalled) else event.model
 
 
 def _add_usage(sums: MutableMapping[K, Usage], key: K, usage: Usage) -> None:

@@ -63,9 +63,7 @@ def compute_checks_outcome(
     is_over = waited_s >= longest_s
     states = {check.state for check in checks}
     if not states:
-        if is_over or waited_s >= grace_s:
-            return "none"
-        return "waits"
+        return "none" if is_over or waited_s >= grace_s else "waits"
     if "pending" not in states and "failed" in states:
         return "failed"
     if states == {"passed"} and (is_steady or is_over):

@@ -39,9 +39,7 @@ class ReviewMaterial(FrozenModel):
 
 def get_review_points(task: Task) -> Mapping[str, str]:
     """Return the points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
-    numbered = {}
-    for number, text in enumerate(task.acceptance, start=1):
-        numbered[f"A{number}"] = text
+    numbered = {f"A{number}": text for number, text in enumerate(task.acceptance, start=1)}
     return {OUTCOME_POINT: task.outcome} | numbered
 
 

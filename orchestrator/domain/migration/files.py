@@ -189,9 +189,7 @@ class Shard(FrozenModel):
 def build_next_shard_name(name: str) -> str:
     """Return `core.r1` for `core`, `core.r2` for `core.r1`."""
     stem, dot, number = name.rpartition(".r")
-    if dot and number.isdigit():
-        return f"{stem}.r{int(number) + 1}"
-    return f"{name}.r1"
+    return f"{stem}.r{int(number) + 1}" if dot and number.isdigit() else f"{name}.r1"
 
 
 class Wave(FrozenModel):

@@ -60,9 +60,7 @@ class TaskState(FrozenModel):
     @property
     def attempt(self) -> Attempt | None:
         """The latest attempt."""
-        if self.attempts:
-            return self.attempts[-1]
-        return None
+        return self.attempts[-1] if self.attempts else None
 
     @property
     def candidate(self) -> CandidateTaken | None:
@@ -89,9 +87,7 @@ class TaskState(FrozenModel):
     def ejection(self) -> UnitEjected | None:
         """The queue's reason for ejecting the latest attempt, if it did."""
         latest = self.ejections[-1] if self.ejections else None
-        if latest and latest.unit == self.unit:
-            return latest
-        return None
+        return latest if latest and latest.unit == self.unit else None
 
 
 class SessionState(FrozenModel):
@@ -197,9 +193,7 @@ class RunState:
     @property
     def head(self) -> CommitId | None:
         """The last commit that landed, None while the PR branch does not exist."""
-        if self.landings:
-            return self.landings[-1].new
-        return None
+        return self.landings[-1].new if self.landings else None
 
     @property
     def pending_approvals(self) -> list[ApprovalState]:
@@ -220,10 +214,7 @@ class RunState:
             case "tier":
                 return self._has_ended(parse_tier_task(subject))
             case "plan":
-                planned = []
-                for task in self.tasks.values():
-                    if task.spec.approval == approval.item:
-                        planned.append(task)
+                planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
                 return bool(planned) and all(task.status.is_terminal for task in planned)
             case "pull-request" if not is_about_group(subject):
                 return self.head is not None and not self.head.startswith(subject)

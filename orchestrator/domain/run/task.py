@@ -88,12 +88,7 @@ class TaskStatus(StrEnum):
 
 
 _REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
-_TERMINAL = frozenset(
-    {
-        *_REACHED,
-        *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
-    }
-)
+_TERMINAL = frozenset({*_REACHED, *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED)})
 
 
 class EndCause(StrEnum):

@@ -31,6 +31,4 @@ def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, .
 
 
 def _format_times(count: int) -> str:
-    if count > 1:
-        return f" ({count} times)"
-    return ""
+    return f" ({count} times)" if count > 1 else ""

@@ -152,9 +152,7 @@ def _describe_end(result: ToolReturned) -> str:
 
 def _format_arguments(call: ToolCalled) -> str:
     tier, reason = _read_argument(call.arguments.head, "tier"), _read_argument(call.arguments.head, "reason")
-    if tier:
-        return f"tier {tier}: {reason}"
-    return call.arguments.head
+    return f"tier {tier}: {reason}" if tier else call.arguments.head
 
 
 def _read_argument(head: str, name: str) -> str:
@@ -167,7 +165,5 @@ def _read_argument(head: str, name: str) -> str:
         if not isinstance(arguments, dict):
             return ""
         value = arguments.get(name, "")
-        if isinstance(value, str):
-            return value
-        return json.dumps(value)
+        return value if isinstance(value, str) else json.dumps(value)
     return head

@@ -110,18 +110,14 @@ def _list_words(text: str, ignored_prefixes: tuple[str, ...]) -> list[str]:
 
 
 def _check_variables(rest: str) -> ViolationKind | None:
-    if rest.split() in (["-p"], ["-x"]):
-        return "environment"
-    return None
+    return "environment" if rest.split() in (["-p"], ["-x"]) else None
 
 
 def _check_connection(rest: str) -> ViolationKind | None:
     """Return "network" for a network program with an argument that is not only this machine."""
     targets = _list_words(rest, ("-",))
     is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
-    if targets and not is_local:
-        return "network"
-    return None
+    return "network" if targets and not is_local else None
 
 
 def _check_copy(rest: str) -> ViolationKind | None:

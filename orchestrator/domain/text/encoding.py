@@ -12,9 +12,7 @@ from pydantic import AfterValidator
 
 def make_encodable(text: str) -> str:
     r"""Return the text with each lone surrogate spelled out, `\ud800`; the same text if there is none."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 EncodableText = Annotated[str, AfterValidator(make_encodable)]

@@ -88,9 +88,7 @@ class CanaryRunner:
         receipt, doubt = await self._run_canaries(
             CheckedTree(commit, tree, purpose.with_detail("canaries")), base.exit_code
         )
-        difference = Difference()
-        if doubt:
-            difference = Difference(problems=(_UNBELIEVABLE.format(doubt),))
+        difference = Difference(problems=(_UNBELIEVABLE.format(doubt),)) if doubt else Difference()
         return GateResult(tree=tree, difference=difference, receipts=(receipt.key,))
 
     async def _run_on_base(self) -> Receipt | None:
@@ -105,9 +103,7 @@ class CanaryRunner:
             )
             if doubt:
                 await self._announce_off("base", f"on the base, {doubt}")
-        if doubt:
-            return None
-        return receipt
+        return None if doubt else receipt
 
     async def _is_pytest(self) -> bool:
         """Return True if it is worth a try: by the gate's words, or by what it printed on the base."""
@@ -183,9 +179,7 @@ def _find_doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) ->
 def _find_wrong_endings(group: Outcomes) -> Iterator[str]:
     """Yield what is wrong in one set of canaries."""
     for kind, words in _KINDS.items():
-        wanted = TestOutcome.FAILED
-        if kind == _MUST_PASS:
-            wanted = TestOutcome.PASSED
+        wanted = TestOutcome.PASSED if kind == _MUST_PASS else TestOutcome.FAILED
         outcome = group.get(kind)
         if outcome is None:
             yield f"nothing was reported of the one {words}"

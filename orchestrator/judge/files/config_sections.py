@@ -44,26 +44,17 @@ def find_altered_sections(path: str, before: bytes | None, after: bytes | None) 
         old, new = _read_sections(reader, before), _read_sections(reader, after)
     except (ValueError, RecursionError, configparser.Error) as error:
         return (f"the whole file, which cannot be read ({str(error).splitlines()[0]})",)
-    altered = []
-    for name in sorted(old.keys() | new.keys()):
-        if old.get(name) != new.get(name):
-            altered.append(name)
-    return tuple(altered)
+    return tuple(name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name))
 
 
 def _read_sections(reader: Callable[[str], _Sections], content: bytes | None) -> _Sections:
-    if content is None:
-        return {}
-    return reader(content.decode())
+    return {} if content is None else reader(content.decode())
 
 
 def _read_pyproject(text: str) -> _Sections:
     values = tomllib.loads(text)
     tools, project = _get_table(values.get("tool")), _get_table(values.get("project"))
-    sections: dict[str, Any] = {}
-    for name in _TOOLS:
-        if name in tools:
-            sections[f"tool.{name}"] = tools[name]
+    sections: dict[str, Any] = {f"tool.{name}": tools[name] for name in _TOOLS if name in tools}
     if "build-system" in values:
         sections["build-system"] = values["build-system"]
     for name, value in _get_table(project.get("entry-points")).items():
@@ -80,10 +71,7 @@ def _read_package_json(text: str) -> _Sections:
 def _read_setup_cfg(text: str) -> _Sections:
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.read_string(text)
-    sections: dict[str, Any] = {}
-    for name in parser.sections():
-        if name.startswith(_INI):
-            sections[name] = dict(parser.items(name))
+    sections: dict[str, Any] = {name: dict(parser.items(name)) for name in parser.sections() if name.startswith(_INI)}
     if parser.has_section(_ENTRY_POINTS):
         for name, value in parser.items(_ENTRY_POINTS):
             if name.startswith("pytest"):
@@ -92,9 +80,7 @@ def _read_setup_cfg(text: str) -> _Sections:
 
 
 def _get_table(value: object) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 _READERS: Mapping[str, Callable[[str], _Sections]] = {

@@ -39,9 +39,7 @@ class BaseReceipts:
             return list(known.values())
         is_migration = self._ledger.state.run.mode == "migration"
         base = CheckedTree(commit, tree, Purpose("baseline"))
-        receipts = []
-        for spec in checks:
-            receipts.append(await self._base.get_receipt(spec, base))
+        receipts = [await self._base.get_receipt(spec, base) for spec in checks]
         notices = []
         for spec, receipt in zip(checks, receipts, strict=True):
             if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
@@ -81,9 +79,7 @@ class BaseReceipts:
         receipt = self._ledger.state.get_baseline_receipts().get(build_check_key(spec))
         if receipt is not None and await self._base.has_outcomes(receipt):
             return receipt
-        purpose = Purpose("baseline")
-        if receipt is not None:
-            purpose = Purpose("the lost baseline")
+        purpose = Purpose("the lost baseline") if receipt is not None else Purpose("baseline")
         run = self._ledger.state.run
         return await self._base.get_receipt(spec, CheckedTree(run.base, run.base_tree, purpose))
 
@@ -95,9 +91,7 @@ class BaseReceipts:
         run = self._ledger.state.run
         if tree == run.base_tree:
             return None
-        receipts = self._base
-        if baseline.environment == self._trees.environment:
-            receipts = self._trees
+        receipts = self._trees if baseline.environment == self._trees.environment else self._base
         async with self._trees.get_lock(spec, run.base_tree):
             again = self._find_second_receipt(baseline)
             if again is None:
@@ -117,6 +111,4 @@ class BaseReceipts:
 
 def _quote_output(text: str) -> str:
     shown = "\n".join(f"  {line}" for line in text.splitlines()[-_MAX_PRINTED_LINES:])
-    if shown.strip():
-        return f"It printed:\n{shown}"
-    return "It printed nothing."
+    return f"It printed:\n{shown}" if shown.strip() else "It printed nothing."

@@ -109,6 +109,4 @@ def _find_exit_problems(
 
 
 def _format_code(exit_code: int | None) -> str:
-    if exit_code is None:
-        return "no code"
-    return str(exit_code)
+    return "no code" if exit_code is None else str(exit_code)

@@ -17,11 +17,7 @@ MAX_DOUBTED_TESTS = 20
 def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
     """Return all completed receipts of the same check, tree and environment, oldest first."""
     wanted = (receipt.check, receipt.tree, receipt.environment, ReceiptStatus.COMPLETED)
-    runs = []
-    for one in state.receipts.values():
-        if (one.check, one.tree, one.environment, one.status) == wanted:
-            runs.append(one)
-    return runs
+    return [one for one in state.receipts.values() if (one.check, one.tree, one.environment, one.status) == wanted]
 
 
 async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOutcome] | None:

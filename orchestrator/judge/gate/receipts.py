@@ -102,10 +102,7 @@ class Receipts:
         for check in checks:
             spec = check.model_copy(update={"id": check_id})
             runs = self.list_runs(spec, tree.tree)
-            if runs:
-                receipt = runs[-1]
-            else:
-                receipt = await self._runner.run_check(spec, *tree)
+            receipt = runs[-1] if runs else await self._runner.run_check(spec, *tree)
             receipts.append(receipt)
             with suppress(BlobLost):
                 known |= await self.load_outcomes(receipt) or {}

@@ -18,10 +18,7 @@ _BEST_FIRST = (
 def may_have_unstable_ids(missing: Collection[str], before: Outcomes, now: Outcomes) -> bool:
     """Return True if a missing test has as many cases as before: a second run of the base could tell more."""
     old, new = _group_cases(before), _group_cases(now)
-    for test in map(_get_test_name, missing):
-        if test in old and len(old[test]) == len(new.get(test, ())):
-            return True
-    return False
+    return any(test in old and len(old[test]) == len(new.get(test, ())) for test in map(_get_test_name, missing))
 
 
 def find_unstable_tests(one: Outcomes, other: Outcomes) -> frozenset[str]:
@@ -38,10 +35,7 @@ def find_unstable_tests(one: Outcomes, other: Outcomes) -> frozenset[str]:
 def number_unstable_cases(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
     """Return the outcomes with the cases of these tests numbered, best first: `test_x[*1]`, `test_x[*2]`."""
     cases = _group_cases(outcomes)
-    kept = {}
-    for name, outcome in outcomes.items():
-        if _get_test_name(name) not in tests:
-            kept[name] = outcome
+    kept = {name: outcome for name, outcome in outcomes.items() if _get_test_name(name) not in tests}
     for test in tests:
         ended = sorted(cases.get(test, {}).values(), key=_BEST_FIRST.index)
         for number, outcome in enumerate(ended, start=1):
@@ -61,6 +55,4 @@ def _group_cases(outcomes: Outcomes) -> Mapping[str, Mapping[str, TestOutcome]]:
 def _get_test_name(name: str) -> str:
     """Return the name of a test without its parameters; empty if it has none."""
     test, bracket, _ = name.partition("[")
-    if bracket:
-        return test
-    return ""
+    return test if bracket else ""

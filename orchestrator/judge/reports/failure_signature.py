@@ -116,10 +116,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _choose_line(text: str) -> str:
-    lines = []
-    for line in _split_lines(text):
-        if line.strip():
-            lines.append(line[:_READ_CHARS])
+    lines = [line[:_READ_CHARS] for line in _split_lines(text) if line.strip()]
     telling = list(filter(_TELLING.match, lines))
     details = list(filter(_DETAIL.match, lines))
     return (telling[-1:] or details[:1] or lines[:1] or [""])[0]
@@ -175,9 +172,7 @@ def _list_reasons(test: str, blocks: Sequence[_Block]) -> list[str]:
     """Return the telling lines of the block whose title fits the test best."""
     fitting, exact = _select_blocks(test, blocks)
     for block in (*exact, *fitting):
-        reasons = []
-        for line in block.reasons:
-            reasons.append(re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS])
+        reasons = [re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS] for line in block.reasons]
         if reasons:
             return reasons
     return []

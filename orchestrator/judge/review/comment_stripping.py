@@ -30,10 +30,7 @@ def strip_comments(path: str, content: bytes) -> tuple[str, ...] | None:
     text = _decode_text(content)
     if text is None:
         return None
-    if path.endswith(_PYTHON):
-        spans = _find_python_spans(text)
-    else:
-        spans = _find_other_spans(path, text)
+    spans = _find_python_spans(text) if path.endswith(_PYTHON) else _find_other_spans(path, text)
     if spans is None:
         return None
     if text.startswith("#!"):
@@ -50,9 +47,7 @@ def _decode_text(content: bytes) -> str | None:
         return None
     text = text.replace("\r\n", "\n")
     is_plain = encoding in {"utf-8", "utf-8-sig"} and "\r" not in text
-    if is_plain and len(text) <= _MOST_CHARS:
-        return text
-    return None
+    return text if is_plain and len(text) <= _MOST_CHARS else None
 
 
 def _find_other_spans(path: str, text: str) -> list[tuple[int, int]] | None:

@@ -35,9 +35,7 @@ class _Row(NamedTuple):
         """Return the row as it is shown, a long one cut."""
         shown = f"{self.sign}{self.number:>6}  {self.text[:_LINE_CHARS]}"
         left = len(self.text) - _LINE_CHARS
-        if left > 0:
-            return f"{shown} [{left} more characters of this line]"
-        return shown
+        return f"{shown} [{left} more characters of this line]" if left > 0 else shown
 
 
 def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> ReviewMaterial:
@@ -90,9 +88,7 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     left = MAX_VIEW_CHARS
     for path, content in files.items():
         lines, note = _read_lines(content, left)
-        rows = []
-        for number, line in enumerate(lines, start=1):
-            rows.append(str(_Row(" ", number, escape_hidden_text(line))))
+        rows = [str(_Row(" ", number, escape_hidden_text(line))) for number, line in enumerate(lines, start=1)]
         left -= sum(map(len, rows))
         parts += [_add_note(escape_path(path), note), *rows, ""]
         places[escape_path(path)] = ()
@@ -132,9 +128,7 @@ def _build_title(file: FileDiff) -> str:
 
 
 def _add_note(title: str, note: str) -> str:
-    if note:
-        return f"{title} ({note})"
-    return title
+    return f"{title} ({note})" if note else title
 
 
 def _is_more_than_text(file: FileDiff) -> bool:
@@ -197,15 +191,11 @@ def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list
             held = _mark_unchanged(held)
             has_change = has_change or any(row.sign != " " for row in held)
         rows += held
-    if has_change:
-        return rows
-    return []
+    return rows if has_change else []
 
 
 def _build_code_row(line: HunkLine, old: Sequence[str], new: Sequence[str]) -> _Row:
-    side = new
-    if line.kind == "-":
-        side = old
+    side = old if line.kind == "-" else new
     number = _get_number(line)
     if 0 < number <= len(side):
         return _Row(line.kind, number, _clean_line(side[number - 1]))

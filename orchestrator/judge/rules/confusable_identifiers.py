@@ -41,9 +41,7 @@ def _describe_problem(name: str) -> str:
     letters = list(filter(str.isalpha, name))
     if _LOOK_LATIN.isdisjoint(letters):
         plain = unicodedata.normalize("NFKC", name)
-        if plain.isascii():
-            return f"Python takes for {plain}"
-        return ""
+        return f"Python takes for {plain}" if plain.isascii() else ""
     if _LOOK_LATIN.issuperset(letters):
         return "looks like one in Latin letters, and is none"
     scripts = sorted(set(filter(None, map(_get_script, letters))))

@@ -113,9 +113,7 @@ def _find_silent_exits(tree: ast.Module, names: NameResolver) -> Iterator[_Trick
     called = {id(call.func) for call in find_nodes(tree, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.expr) and (name := names.resolve_name(node)) in _EXITS:
-            verb = "hands on"
-            if id(node) in called:
-                verb = "calls"
+            verb = "calls" if id(node) in called else "hands on"
             yield f"{verb} {name}, which ends a test run without a word", node.lineno
         elif isinstance(node, ast.Import | ast.ImportFrom) and "_pytest" in _list_imported_modules(node):
             yield "imports _pytest, the insides of the test runner", node.lineno

@@ -28,16 +28,10 @@ def check_formatting_only(facts: ChangeFacts) -> Iterator[Finding]:
 
 
 def _check_hunks(path: str, hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
-    lines = []
-    for hunk in hunks:
-        if _read_layout(hunk.removed) == _read_layout(hunk.added):
-            lines.append(hunk.line)
+    lines = [hunk.line for hunk in hunks if _read_layout(hunk.removed) == _read_layout(hunk.added)]
     if not lines:
         return
-    if len(lines) == len(hunks):
-        part = "all it changes"
-    else:
-        part = f"{len(lines)} of {len(hunks)} hunks"
+    part = "all it changes" if len(lines) == len(hunks) else f"{len(lines)} of {len(hunks)} hunks"
     text = f"{path}: {part} differs only in white space or quotes (line {join_limited(lines, 5)})"
     yield Finding(rule=RuleId.LAYOUT, text=text, path=path, line=lines[0], is_blocking=False)
 

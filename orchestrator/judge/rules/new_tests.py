@@ -100,18 +100,14 @@ def _is_equivalent(file: ChangedFile) -> bool:
 def _dump_behaviour(content: bytes | None) -> str | None:
     """Return the syntax tree of a source without docstrings and type hints as text; None if it cannot be parsed."""
     tree = parse_python(content or b"")
-    if tree is None:
-        return None
-    return ast.dump(_HintRemover().visit(tree))
+    return None if tree is None else ast.dump(_HintRemover().visit(tree))
 
 
 class _HintRemover(ast.NodeTransformer):
     """Takes out what tells readers and type checkers something, and the interpreter nothing."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        if isinstance(node.value, ast.Constant):
-            return None
-        return self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         return None
@@ -133,12 +129,8 @@ class _HintRemover(ast.NodeTransformer):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        if node.module in _HINTS:
-            return None
-        return node
+        return None if node.module in _HINTS else node
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         is_for_checkers = ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
-        if is_for_checkers:
-            return None
-        return self.generic_visit(node)
+        return None if is_for_checkers else self.generic_visit(node)

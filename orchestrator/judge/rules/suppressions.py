@@ -50,9 +50,7 @@ def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
             bound.append(file)
     added, removed = _compare_suppressions(bound)
     spare = _count_losses(granted)
-    increase = {}
-    for kind, found in sorted(added.items()):
-        increase[kind] = len(found) - len(removed.get(kind, ())) - spare[kind]
+    increase = {kind: len(found) - len(removed.get(kind, ())) - spare[kind] for kind, found in sorted(added.items())}
     for kind, count in increase.items():
         is_covered = kind.endswith(_OF_EVERYTHING) and increase.get(kind.removesuffix(_OF_EVERYTHING), 0) > 0
         if count > 0 and not is_covered:
@@ -69,9 +67,7 @@ def _count_losses(files: Sequence[ChangedFile]) -> Counter[str]:
 
 def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:
     places = join_limited([f"{one.path}:{one.line}" for one in found], _MAX_SHOWN)
-    count = "one more"
-    if increase > 1:
-        count = f"{increase} more"
+    count = f"{increase} more" if increase > 1 else "one more"
     what = f"{places} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
     path, line = "", None
     if len(found) == 1:
@@ -118,9 +114,7 @@ def _find_suppressions(path: str, content: bytes | None) -> Iterator[_Suppressio
 def _find_comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
     """Yield line number, comment and whole line where something could be silenced; of Python only real comments."""
     lines = _find_suspects(content.decode("utf-8", "replace"), kinds)
-    tokens = None
-    if lines and is_python:
-        tokens = tokenize_python(content)
+    tokens = tokenize_python(content) if lines and is_python else None
     if tokens is None:
         for number, line in lines.items():
             yield number, line, line

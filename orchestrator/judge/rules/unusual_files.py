@@ -21,9 +21,7 @@ def check_binary_files(facts: ChangeFacts) -> Iterator[Finding]:
 
 
 def _format_size(size: int) -> str:
-    if size < 10_000:
-        return f"{size:,} bytes"
-    return f"{size / 1_000:,.0f} kB"
+    return f"{size:,} bytes" if size < 10_000 else f"{size / 1_000:,.0f} kB"
 
 
 def check_generated_files(facts: ChangeFacts) -> Iterator[Finding]:
@@ -52,9 +50,7 @@ def _describe_mode(file: ChangedFile) -> str:
         return "is a submodule now, whose content is not in this diff"
     if file.new_mode == SYMLINK_MODE:
         target = (file.after or b"").decode("utf-8", "replace")
-        if target:
-            return f"is a link now, to {target[:200]!a}"
-        return "is a link now"
+        return f"is a link now, to {target[:200]!a}" if target else "is a link now"
     if file.new_mode != _EXECUTABLE:
         return ""
     if file.is_new:

@@ -67,9 +67,7 @@ def _build_finding(path: str, line: int, problem: str) -> Finding:
 
 def _parse_functions(path: str, content: bytes | None) -> list[TestFunction]:
     tree = parse_python(content or b"")
-    if tree is None:
-        return []
-    return list_test_functions(path, tree)
+    return [] if tree is None else list_test_functions(path, tree)
 
 
 def _match_functions(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> dict[int, TestFunction]:

@@ -24,9 +24,7 @@ def find_always_equal(tree: ast.Module, names: NameResolver) -> Iterator[tuple[s
         if (names.resolve_name(value) or "").endswith(_OPPOSITES[name]):
             yield f"{owner}.{name} is the opposite of what it is called", value.lineno
             continue
-        function: ast.AST | None = value
-        if isinstance(value, ast.Name):
-            function = functions.get(value.id)
+        function = functions.get(value.id) if isinstance(value, ast.Name) else value
         if isinstance(function, ast.FunctionDef | ast.Lambda):
             problem = _describe_problem(name, function, always_true)
             if problem:
@@ -105,9 +103,7 @@ def _get_constant(function: _Function) -> object:
         if not isinstance(result, ast.Constant):
             return None
         values.add(result.value)
-    if len(values) == 1:
-        return values.pop()
-    return None
+    return values.pop() if len(values) == 1 else None
 
 
 def _list_parameters(function: _Function) -> list[str]:

@@ -30,10 +30,7 @@ _FINDING = frozenset({"search", "match", "fullmatch"})
 _EMPTY = re.compile(r"[\\^$.*?|()+]*")
 _CLOSE = frozenset({"assertAlmostEqual", "approx", "isclose", "allclose", "assert_allclose", "assert_almost_equal"})
 _TOLERANCES = frozenset({"rel", "abs", "rel_tol", "abs_tol", "rtol", "atol", "delta"})
-_CHECKS = re.compile(
-    r"_*(?:assert|check|expect|verif|ensure|should|must|fail|deprecated_call|compare)",
-    re.IGNORECASE,
-)
+_CHECKS = re.compile(r"_*(?:assert|check|expect|verif|ensure|should|must|fail|deprecated_call|compare)", re.IGNORECASE)
 _USUAL_TOLERANCE = 1e-5
 _LONGEST_VALUE = 400
 
@@ -74,9 +71,7 @@ class _Resolver(ast.NodeTransformer):
         self._values = values
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if _is_store(node):
-            return node
-        return self._values.get(node.id, node)
+        return node if _is_store(node) else self._values.get(node.id, node)
 
 
 def _read_body(body: Sequence[ast.stmt]) -> Iterator[Assertion]:
@@ -122,9 +117,7 @@ def _read_call(node: ast.Call) -> list[Assertion]:
     if name in _EXACT | _PARTLY | _TRUTHS | _CLOSE - {"approx", "isclose", "allclose"}:
         return [_build_assertion(node, node.args[:2], _get_strength(name, node.args[:2]))]
     if name.startswith("assert_") and isinstance(node.func, ast.Attribute):
-        strength = AssertionStrength.PART
-        if node.args or node.keywords or "not_" in name:
-            strength = AssertionStrength.EXACT
+        strength = AssertionStrength.EXACT if node.args or node.keywords or "not_" in name else AssertionStrength.PART
         return [_build_assertion(node, [node.func.value], strength)]
     if _CHECKS.match(name):
         subjects = _list_subjects((node,))
@@ -144,10 +137,7 @@ def _get_strength(name: str, sides: Sequence[ast.expr]) -> AssertionStrength:
 
 def _read_raising(node: ast.Call) -> Assertion:
     expected = node.args[0] if node.args else node
-    if isinstance(expected, ast.Tuple):
-        names = list(map(get_last_name, expected.elts))
-    else:
-        names = [get_last_name(expected)]
+    names = list(map(get_last_name, expected.elts)) if isinstance(expected, ast.Tuple) else [get_last_name(expected)]
     is_matched = get_last_name(node).endswith("Regex") or any(keyword.arg == "match" for keyword in node.keywords)
     if _BROAD.intersection(names) and not is_matched:
         strength = AssertionStrength.TRUTH
@@ -257,9 +247,7 @@ def _get_equality_strength(sides: Sequence[ast.expr]) -> AssertionStrength:
 
 
 def _build_assertion(node: ast.expr, values: Sequence[ast.expr], strength: AssertionStrength) -> Assertion:
-    tolerance = 0.0
-    if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call):
-        tolerance = _read_tolerance(node)
+    tolerance = _read_tolerance(node) if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call) else 0.0
     return Assertion(node.lineno, _quote_assertion(node), _list_subjects(values), strength, tolerance)
 
 

@@ -5,12 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.judge.source.python_syntax import (
-    FunctionNode,
-    get_last_name,
-    list_elements,
-    uses_name,
-)
+from orchestrator.judge.source.python_syntax import FunctionNode, get_last_name, list_elements, uses_name
 
 _Body = Sequence[ast.stmt]
 _Marks = tuple[str, ...]

@@ -72,10 +72,7 @@ def _build_finding(
     if proof is not None:
         receipt = proof.receipt
     return CriterionFinding(
-        id=criterion.id,
-        met=is_met and not red,
-        evidence=red or evidence or "nothing was cited for it",
-        receipt=receipt,
+        id=criterion.id, met=is_met and not red, evidence=red or evidence or "nothing was cited for it", receipt=receipt
     )
 
 
@@ -88,10 +85,7 @@ def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> 
 
 def _cites_any(evidence: str, known: Collection[str]) -> bool:
     names = frozenset(_iterate_names(evidence))
-    for name in known:
-        if name in names or (" " in name and name in evidence):
-            return True
-    return False
+    return any(name in names or (" " in name and name in evidence) for name in known)
 
 
 def _iterate_names(evidence: str) -> Iterator[str]:

@@ -129,9 +129,7 @@ def _find_cause(evidence: VerdictEvidence, kind: VerdictKind) -> EndCause | None
     if evidence.difference is None:
         return EndCause.NOT_TESTED
     if kind == VerdictKind.ESCALATE:  # nobody could tell: a reviewer whom nobody understood, or tests that changed
-        if evidence.votes:
-            return EndCause.UNREADABLE_REVIEW
-        return EndCause.UNSETTLED_TESTS
+        return EndCause.UNREADABLE_REVIEW if evidence.votes else EndCause.UNSETTLED_TESTS
     if evidence.is_green:
         return EndCause.REFUSED_BY_REVIEW
     return EndCause.RED_TESTS
