@@ -25,7 +25,6 @@ class TaskCreated(Event):
     """A task joined the plan tree."""
 
     kind: Literal["task.created"] = "task.created"
-    v: Literal[1] = 1
     spec: Task
 
 
@@ -33,7 +32,6 @@ class PlanningStarted(Event):
     """A planner begins a round: the first, or one woken by handoffs."""
 
     kind: Literal["planning.started"] = "planning.started"
-    v: Literal[1] = 1
     round: int
 
 
@@ -41,7 +39,6 @@ class PlanSubmitted(Event):
     """A planner's plan was accepted; its tasks follow as `task.created`."""
 
     kind: Literal["plan.submitted"] = "plan.submitted"
-    v: Literal[1] = 1
     round: int
     plan: Plan
 
@@ -50,7 +47,6 @@ class PlanRefused(Event):
     """A planner's plan broke the rules; the problems went back to it."""
 
     kind: Literal["plan.refused"] = "plan.refused"
-    v: Literal[1] = 1
     round: int
     problems: tuple[str, ...]
 
@@ -59,7 +55,6 @@ class PlanningEnded(Event):
     """A planner's slice is finished."""
 
     kind: Literal["planning.ended"] = "planning.ended"
-    v: Literal[1] = 1
     round: int
     handoff: Handoff
 
@@ -68,7 +63,6 @@ class AttemptStarted(Event):
     """A worker begins a try at the task."""
 
     kind: Literal["attempt.started"] = "attempt.started"
-    v: Literal[1] = 1
     attempt: Attempt
 
 
@@ -76,7 +70,6 @@ class AttemptEnded(Event):
     """The worker's session is over; a handoff exists only if it finished by itself."""
 
     kind: Literal["attempt.ended"] = "attempt.ended"
-    v: Literal[1] = 1
     number: int
     exit: Exit
     detail: str = ""
@@ -87,7 +80,6 @@ class WorkspaceLeasing(Intent):
     """A workspace is about to be prepared at a commit."""
 
     kind: Literal["workspace.leasing"] = "workspace.leasing"
-    v: Literal[1] = 1
     purpose: str
     commit: CommitId
     facts: PurposeFacts | None = None
@@ -102,7 +94,6 @@ class WorkspaceLeased(Done):
     """The workspace stands ready; `name` is its directory in the pool."""
 
     kind: Literal["workspace.leased"] = "workspace.leased"
-    v: Literal[1] = 1
     name: str
 
 
@@ -110,7 +101,6 @@ class CandidateTaking(Intent):
     """The harness is about to snapshot an attempt's workspace."""
 
     kind: Literal["candidate.taking"] = "candidate.taking"
-    v: Literal[1] = 1
     number: int
 
 
@@ -120,7 +110,6 @@ class CandidateTaken(Done):
     """
 
     kind: Literal["candidate.taken"] = "candidate.taken"
-    v: Literal[1] = 1
     number: int
     commit: CommitId
     tree: TreeId
@@ -136,7 +125,6 @@ class VerdictGiven(Event):
     """The judge decided on an attempt's candidate."""
 
     kind: Literal["verdict.given"] = "verdict.given"
-    v: Literal[1] = 1
     number: int
     verdict: Verdict
 
@@ -145,7 +133,6 @@ class LensVoted(Event):
     """One review of a candidate, logged so that it can be held against what became of it."""
 
     kind: Literal["lens.voted"] = "lens.voted"
-    v: Literal[1] = 1
     number: int
     vote: LensVote
 
@@ -154,7 +141,6 @@ class TaskEnded(Event):
     """The task reached a terminal status; old journals do not name the cause."""
 
     kind: Literal["task.ended"] = "task.ended"
-    v: Literal[1] = 1
     status: TaskStatus
     reason: str
     cause: EndCause | None = None
@@ -168,7 +154,6 @@ class SessionStarted(Event):
     """
 
     kind: Literal["session.started"] = "session.started"
-    v: Literal[1] = 1
     session: SessionId
     role: Role
     model: str
@@ -188,7 +173,6 @@ class ModelCalled(Intent):
     """
 
     kind: Literal["model.called"] = "model.called"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     role: Role
@@ -202,7 +186,6 @@ class ModelReplied(Done):
     """The model's answer, with the model that says it gave it."""
 
     kind: Literal["model.replied"] = "model.replied"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     role: Role
@@ -223,7 +206,6 @@ class ModelFailed(Done):
     """
 
     kind: Literal["model.failed"] = "model.failed"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     role: Role
@@ -243,7 +225,6 @@ class ToolCalled(Intent):
     """
 
     kind: Literal["tool.called"] = "tool.called"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     name: str
@@ -261,7 +242,6 @@ class ToolReturned(Done):
     """
 
     kind: Literal["tool.returned"] = "tool.returned"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     call_id: str
@@ -277,7 +257,6 @@ class SnapshotTaking(Intent):
     """The workspace is about to be kept after a turn that may have changed it."""
 
     kind: Literal["snapshot.taking"] = "snapshot.taking"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
 
@@ -286,7 +265,6 @@ class SnapshotTaken(Done):
     """The workspace's content stands in git as `tree`."""
 
     kind: Literal["snapshot.taken"] = "snapshot.taken"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     tree: TreeId
@@ -296,7 +274,6 @@ class TurnEnded(Event):
     """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on."""
 
     kind: Literal["turn.ended"] = "turn.ended"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     tree: TreeId | None
@@ -307,7 +284,6 @@ class SessionEnded(Event):
     """A conversation is over."""
 
     kind: Literal["session.ended"] = "session.ended"
-    v: Literal[1] = 1
     session: SessionId
     exit: Exit
     detail: str = ""

@@ -3,14 +3,14 @@
 from datetime import timedelta
 from functools import singledispatch
 
-from orchestrator.domain.commands.goal import apply_command, build_answered_approval, collect_granted_criteria
+from orchestrator.domain.commands.goal import apply_command, collect_granted_criteria
 from orchestrator.domain.commands.migration import request_revision
-from orchestrator.domain.event import external, forge, landing, migration, people, run, work
+from orchestrator.domain.event import external, forge, landing, people, run, work
 from orchestrator.domain.event.base import Event
-from orchestrator.domain.fold.deadlines import shift_deadlines
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
 from orchestrator.domain.fold.old_journals import derive_notice_code
-from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost
+from orchestrator.domain.fold.record_updates import update_approval, update_session, update_task
+from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
 from orchestrator.domain.run.approval import ApprovalState
@@ -18,7 +18,6 @@ from orchestrator.domain.run.contract import freeze_contract
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations
-from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
 
 
 @singledispatch
@@ -33,12 +32,6 @@ def _get_task(state: RunState, event: Event) -> TaskState:
     if event.task is None or event.task not in state.tasks:
         raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
     return state.tasks[event.task]
-
-
-def _update_task(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
-    if status is not None:
-        changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
-    state.tasks[task.spec.id] = task.model_copy(update=changes)
 
 
 # --- the run -------------------------------------------------------------------------------------------------------
@@ -128,9 +121,8 @@ def _(event: run.PrOpened, state: RunState) -> None:
         state.forge_checks, state.forge_checks_since = None, None
     if event.group:
         state.migration.prs[event.group] = event
-        state.migration.requested_publications = tuple(
-            group for group in state.migration.requested_publications if group != event.group
-        )
+        wanted = state.migration.requested_publications
+        state.migration.requested_publications = tuple(group for group in wanted if group != event.group)
 
 
 @apply_run_event.register
@@ -171,14 +163,16 @@ def _(event: people.ApprovalRequested, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: people.ApprovalDecided, state: RunState) -> None:
-    answer = build_answered_approval(state, event.item, event.decision, event.by, event.reason)
-    state.approvals[event.item] = answer
-    if event.decision == "approve" and answer.approval.settings:
-        state.overrides = (*state.overrides, answer.approval.settings)
-    if event.decision == "approve" and answer.approval.recipe is not None:
-        request_revision(state, answer.approval.recipe)
-    if event.decision == "approve" and state.goal.contract:
-        state.goal.contract = state.goal.contract.with_criteria(answer.approval.criteria)
+    update_approval(state, event.item, decision=event.decision, by=event.by, reason=event.reason)
+    if event.decision != "approve":
+        return
+    question = state.approvals[event.item].approval
+    if question.settings:
+        state.overrides = (*state.overrides, question.settings)
+    if question.recipe is not None:
+        request_revision(state, question.recipe)
+    if state.goal.contract:
+        state.goal.contract = state.goal.contract.with_criteria(question.criteria)
 
 
 # --- planning and attempts -----------------------------------------------------------------------------------------
@@ -191,47 +185,47 @@ def _(event: work.TaskCreated, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.PlanningStarted, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), TaskStatus.PLANNING, rounds=event.round)
+    update_task(state, _get_task(state, event), TaskStatus.PLANNING, rounds=event.round)
 
 
 @apply_run_event.register
 def _(event: work.PlanSubmitted, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), TaskStatus.WAITING)
+    update_task(state, _get_task(state, event), TaskStatus.WAITING)
 
 
 @apply_run_event.register
 def _(event: work.PlanningEnded, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), TaskStatus.DONE, handoff=event.handoff)
+    update_task(state, _get_task(state, event), TaskStatus.DONE, handoff=event.handoff)
 
 
 @apply_run_event.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
     task = _get_task(state, event)
-    _update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
+    update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
 
 
 @apply_run_event.register
 def _(event: work.CandidateTaken, state: RunState) -> None:
     task = _get_task(state, event)
-    _update_task(state, task, candidates=(*task.candidates, event))
+    update_task(state, task, candidates=(*task.candidates, event))
 
 
 @apply_run_event.register
 def _(event: work.AttemptEnded, state: RunState) -> None:
     task = _get_task(state, event)
-    _update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+    update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
 
 
 @apply_run_event.register
 def _(event: work.VerdictGiven, state: RunState) -> None:
     task = _get_task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
-    _update_task(state, task, status, verdicts=(*task.verdicts, event))
+    update_task(state, task, status, verdicts=(*task.verdicts, event))
 
 
 @apply_run_event.register
 def _(event: work.TaskEnded, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), event.status, reason=event.reason, cause=event.cause)
+    update_task(state, _get_task(state, event), event.status, reason=event.reason, cause=event.cause)
 
 
 # --- conversations -------------------------------------------------------------------------------------------------
@@ -286,14 +280,12 @@ def _(event: work.ToolReturned, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.TurnEnded, state: RunState) -> None:
-    session = state.sessions[event.session]
-    state.sessions[event.session] = copy_with_changes(session, turns=event.turn + 1)
+    update_session(state, event.session, turns=event.turn + 1)
 
 
 @apply_run_event.register
 def _(event: work.SessionEnded, state: RunState) -> None:
-    session = state.sessions[event.session]
-    state.sessions[event.session] = copy_with_changes(session, ended=event.exit)
+    update_session(state, event.session, ended=event.exit)
 
 
 # --- the queue -----------------------------------------------------------------------------------------------------
@@ -315,7 +307,7 @@ def _(event: landing.UnitEjected, state: RunState) -> None:
     state.ejections.append(event)
     task = state.tasks.get(parse_unit_task(event.unit))
     if task is not None:
-        _update_task(state, task, ejections=(*task.ejections, event))
+        update_task(state, task, ejections=(*task.ejections, event))
 
 
 @apply_run_event.register
@@ -325,17 +317,13 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
     for unit in event.units:
         task = state.tasks.get(parse_unit_task(unit))
         if task is not None:
-            _update_task(state, task, TaskStatus.MERGED)
+            update_task(state, task, TaskStatus.MERGED)
 
 
 # --- migrations ----------------------------------------------------------------------------------------------------
 
-for _kind in (
-    *(migration.FilesFound, migration.StepFinished, migration.FileMoved, migration.ShardsPlanned),
-    *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
-    *(migration.RollbackRefused, migration.FilesFlagged),
-):
-    apply_run_event.register(_kind, apply_migration_event)
+for _kind, _apply in apply_migration_event.registry.items():
+    apply_run_event.register(_kind, _apply)
 
 
 # --- notifications -------------------------------------------------------------------------------------------------
