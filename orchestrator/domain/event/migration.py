@@ -22,15 +22,7 @@ class FoundFile(FrozenModel):
 
     def build_record(self) -> FileRecord:
         """Return the record of the file at the start of the migration."""
-        return FileRecord(
-            path=self.path,
-            base=self.blob,
-            mode=self.mode,
-            sites=self.sites,
-            places=self.places,
-            weight=self.weight,
-            owner=self.owner,
-        )
+        return FileRecord(base=self.blob, **{name: value for name, value in self if name != "blob"})
 
 
 class FilesFound(Event):

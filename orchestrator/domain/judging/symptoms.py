@@ -14,16 +14,10 @@ SKIPPED_SUFFIX = " (skipped)"
 
 def collect_symptoms(difference: Difference) -> frozenset[str]:
     """Return every symptom that a difference to the baseline shows."""
-    return frozenset(
-        {
-            *([GATE_SYMPTOM] if difference.problems else []),
-            *difference.new_failures,
-            *difference.unsettled,
-            *difference.flaky,
-            *(test + MISSING_SUFFIX for test in difference.missing_tests),
-            *(test + SKIPPED_SUFFIX for test in difference.newly_skipped),
-        }
-    )
+    missing = (test + MISSING_SUFFIX for test in difference.missing_tests)
+    skipped = (test + SKIPPED_SUFFIX for test in difference.newly_skipped)
+    found = (*difference.new_failures, *difference.unsettled, *difference.flaky, *missing, *skipped)
+    return frozenset(found) | ({GATE_SYMPTOM} if difference.problems else set())
 
 
 def get_symptom_test(symptom: str) -> str:

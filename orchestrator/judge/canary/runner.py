@@ -28,7 +28,7 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost
 from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
-from orchestrator.judge.gate.flakiness import read_outcomes
+from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
 from orchestrator.judge.gate.receipts import CheckedTree
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
@@ -85,11 +85,10 @@ class CanaryRunner:
         base = await self._run_on_base()
         if base is None:
             return None
-        receipt, doubt = await self._run_canaries(
-            CheckedTree(commit, tree, purpose.with_detail("canaries")), base.exit_code
-        )
-        difference = Difference(problems=(_UNBELIEVABLE.format(doubt),)) if doubt else Difference()
-        return GateResult(tree=tree, difference=difference, receipts=(receipt.key,))
+        checked = CheckedTree(commit, tree, purpose.with_detail("canaries"))
+        receipt, doubt = await self._run_canaries(checked, base.exit_code)
+        problems = (_UNBELIEVABLE.format(doubt),) if doubt else ()
+        return GateResult(tree=tree, difference=Difference(problems=problems), receipts=(receipt.key,))
 
     async def _run_on_base(self) -> Receipt | None:
         """Return the receipt of canaries that behave on the base; None if they do not, which people are told once."""
@@ -98,9 +97,8 @@ class CanaryRunner:
             if not await self._is_pytest():
                 await self._announce_off("runner", "the gate's runner does not seem to be pytest")
                 return None
-            receipt, doubt = await self._run_canaries(
-                CheckedTree(run.base, run.base_tree, Purpose("canaries on the base")), None
-            )
+            base = CheckedTree(run.base, run.base_tree, Purpose("canaries on the base"))
+            receipt, doubt = await self._run_canaries(base, None)
             if doubt:
                 await self._announce_off("base", f"on the base, {doubt}")
         return None if doubt else receipt
@@ -126,7 +124,7 @@ class CanaryRunner:
             else:
                 injection = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
                 receipt = await self._runner.run_check(self._spec, *tree, injection)
-                outcomes = await self._read_outcomes(receipt)
+                outcomes = await read_outcomes(self._ledger, receipt) or {}
             doubt = find_canary_doubt(receipt, outcomes, exit_code)
             if not doubt:
                 break
@@ -135,15 +133,10 @@ class CanaryRunner:
     async def _list_known(self, tree: TreeId) -> list[tuple[Receipt, Outcomes]]:
         """Return earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
         known = []
-        wanted = (build_check_key(self._spec), tree, self._runner.environment)
-        for receipt in list(self._ledger.state.receipts.values()):
-            if (receipt.check, receipt.tree, receipt.environment) == wanted:
-                with suppress(BlobLost):
-                    known.append((receipt, await self._read_outcomes(receipt)))
+        for receipt in list_runs(self._ledger.state, build_check_key(self._spec), tree, self._runner.environment):
+            with suppress(BlobLost):
+                known.append((receipt, await read_outcomes(self._ledger, receipt) or {}))
         return known
-
-    async def _read_outcomes(self, receipt: Receipt) -> Outcomes:
-        return await read_outcomes(self._ledger, receipt) or {}
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.judging.check import Difference, Outcomes, TestOutcome
+from orchestrator.domain.judging.check import PASSED_OUTCOMES, Difference, Outcomes, TestOutcome
 from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID, is_test_id
 
 _CRASHED_FROM = 128
 """Shells report a command that a signal ended as 128 plus the signal's number."""
-_PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 
 
 def compare_outcomes(
@@ -37,7 +36,7 @@ def compare_outcomes(
             new_failures.append(test)
         if _is_left_out(before.get(test), outcome):
             newly_skipped.append(test)
-        if outcome in _PASSED and _was_red(before, test):
+        if outcome in PASSED_OUTCOMES and _was_red(before, test):
             fixed.append(test)
     if outcomes is not None:
         missing += filter(is_test_id, before.keys() - outcomes.keys())
@@ -58,7 +57,7 @@ def _was_red(before: Outcomes, test: str) -> bool:
 def _is_left_out(before: TestOutcome | None, now: TestOutcome) -> bool:
     """Return True if a test that passed does not have to pass any more; an unexpected pass that ceased is none."""
     if now == TestOutcome.SKIPPED:
-        return before in _PASSED
+        return before in PASSED_OUTCOMES
     return now == TestOutcome.XFAILED and before == TestOutcome.PASSED
 
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from orchestrator.domain.judging.check import Difference, Outcomes, TestOutcome
-
-_PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
+from orchestrator.domain.judging.check import PASSED_OUTCOMES, Difference, Outcomes, TestOutcome
 
 
 def exclude_moved_tests(
@@ -33,7 +31,7 @@ def _find_new_places(test: str, before: TestOutcome, new: Outcomes, is_granted: 
     """Yield the new tests that may be a missing one of a granted file."""
     for name in _list_names_in_files(test, is_granted):
         for other, outcome in new.items():
-            if other.endswith(name) and outcome in {*_PASSED, before}:
+            if other.endswith(name) and outcome in {*PASSED_OUTCOMES, before}:
                 yield other
 
 

@@ -12,7 +12,7 @@ from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, Rece
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
-from orchestrator.judge.gate.flakiness import read_outcomes
+from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
 from orchestrator.ports.ledger import Ledger
 
 MAX_INFRASTRUCTURE_TRIES = 2
@@ -47,12 +47,7 @@ class Receipts:
 
     def list_runs(self, spec: CheckSpec, tree: TreeId) -> Sequence[Receipt]:
         """Return every receipt of the check on the tree, oldest first, also of runs that could not be started."""
-        wanted = (build_check_key(spec), tree, self.environment)
-        runs = []
-        for receipt in self._ledger.state.receipts.values():
-            if (receipt.check, receipt.tree, receipt.environment) == wanted:
-                runs.append(receipt)
-        return runs
+        return list_runs(self._ledger.state, build_check_key(spec), tree, self.environment)
 
     async def get_receipt(self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool = False) -> Receipt:
         """Return the newest receipt of a check on a tree; with `is_fresh`, or if none counts, of a new run.
@@ -60,11 +55,9 @@ class Receipts:
         Raises:
             EnvironmentProblem: the check could not be started.
         """
-        receipt: Receipt | None = None
-        runs = self.list_runs(spec, tree.tree)
-        if runs and not is_fresh and await self.has_outcomes(runs[-1]):
-            receipt = runs[-1]
-        tries = 0
+        runs, tries = self.list_runs(spec, tree.tree), 0
+        is_known = bool(runs) and not is_fresh and await self.has_outcomes(runs[-1])
+        receipt = runs[-1] if is_known else None
         while receipt is None or (receipt.status != ReceiptStatus.COMPLETED and tries < MAX_INFRASTRUCTURE_TRIES):
             receipt = await self._runner.run_check(spec, *tree)
             tries += 1

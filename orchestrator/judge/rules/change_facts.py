@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.judging.check import Difference, TestOutcome
+from orchestrator.domain.judging.rules import RuleId
+from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.task import Task
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
@@ -61,6 +63,16 @@ class ChangeFacts:
     def is_granted(self, path: str) -> bool:
         """Return True if the plan lets this task change the path although it is protected."""
         return build_grant_matcher(self.grants)(path)
+
+    def build_finding(
+        self, rule: RuleId, text: str, path: str, line: int | None = None, *, advice: str = "", is_severe: bool = True
+    ) -> Finding:
+        """Return a finding that blocks if it is severe and the plan does not grant its file; then `advice` follows."""
+        is_granted = self.is_granted(path)
+        is_blocking = is_severe and not is_granted
+        text = text + advice if is_blocking else text
+        granted = is_severe and is_granted
+        return Finding(rule=rule, text=text, path=path, line=line, is_blocking=is_blocking, is_granted=granted)
 
     def without_grants(self) -> "ChangeFacts":
         """Return the same facts of a task that was granted nothing."""

@@ -41,23 +41,12 @@ def check_forgery(facts: ChangeFacts) -> Iterator[Finding]:
     for file in facts.files:
         if not file.is_python or file.after is None:
             continue
-        is_granted = facts.is_granted(file.path)
+        note = "; the plan lets this file change" if facts.is_granted(file.path) else ""
         known = Counter(what for what, _ in _find_tricks(file.path, file.before or b""))
         for what, line in _find_tricks(file.path, file.after):
             known[what] -= 1
-            if known[what] >= 0:
-                continue
-            text = f"{file.path}:{line} {what}"
-            if is_granted:
-                text = f"{text}; the plan lets this file change"
-            yield Finding(
-                rule=RuleId.FORGERY,
-                text=text,
-                path=file.path,
-                line=line,
-                is_blocking=not is_granted,
-                is_granted=is_granted,
-            )
+            if known[what] < 0:
+                yield facts.build_finding(RuleId.FORGERY, f"{file.path}:{line} {what}{note}", file.path, line)
 
 
 def _find_tricks(path: str, source: bytes) -> list[_Trick]:

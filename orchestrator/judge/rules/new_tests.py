@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.judging.check import PASSED_OUTCOMES
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
@@ -14,7 +14,6 @@ from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.source.python_syntax import parse_python
 
-_PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
 _HINTS = frozenset({"typing", "typing_extensions", "__future__", "collections.abc"})
 _MAX_SHOWN = 12
@@ -65,9 +64,9 @@ def _list_added_tests(tests: NewTestOutcomes) -> tuple[Sequence[str], Sequence[s
     """Return the new tests that pass, and those of them that pass without the change as well."""
     added, idle = [], []
     for test, outcome in sorted(tests.now.items()):
-        if outcome in _PASSED and test not in tests.before and is_test_id(test):
+        if outcome in PASSED_OUTCOMES and test not in tests.before and is_test_id(test):
             added.append(test)
-            if tests.without_change.get(test) in _PASSED:
+            if tests.without_change.get(test) in PASSED_OUTCOMES:
                 idle.append(test)
     return added, idle
 
@@ -75,7 +74,7 @@ def _list_added_tests(tests: NewTestOutcomes) -> tuple[Sequence[str], Sequence[s
 def _has_mended_test(tests: NewTestOutcomes) -> bool:
     for test, outcome in tests.now.items():
         before = tests.before.get(test)
-        if outcome in _PASSED and before is not None and before.is_red:
+        if outcome in PASSED_OUTCOMES and before is not None and before.is_red:
             return True
     return False
 
