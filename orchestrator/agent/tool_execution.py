@@ -16,7 +16,7 @@ from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import parse_effect_name
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace

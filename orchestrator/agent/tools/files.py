@@ -5,7 +5,7 @@ from pydantic import Field
 from orchestrator.agent.edits.editor import EditRefusal, apply_edit
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace

@@ -5,8 +5,7 @@ from pydantic import Field
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.ports.tier_grants import TierGrants
 
 

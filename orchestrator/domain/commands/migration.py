@@ -45,10 +45,6 @@ def _get_part(recipe: dict[str, Any], name: str) -> object:
     return value
 
 
-def _format_part(name: str) -> str:
-    return name if "." in name else f"[{name}]"
-
-
 @singledispatch
 def _explain_refusal(_command: Command, _state: RunState) -> str:
     return ""
@@ -127,7 +123,7 @@ def _(command: definitions.Revise, state: RunState) -> str:
     if command.recipe == old:
         return "the recipe is the one that the run has"
     if changed := find_changed_fixed_parts(old, command.recipe):
-        parts = ", ".join(map(_format_part, changed))
+        parts = ", ".join(name if "." in name else f"[{name}]" for name in changed)
         return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
     return ""
 

@@ -16,8 +16,7 @@ from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.text.blob_text import Text
 
 

@@ -221,10 +221,9 @@ class RunState:
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
         """The policy violations without a request for a tier that the user granted."""
-        return [one for one in self.policy_violations if one.kind != "tier" or not self._was_granted(one.task)]
-
-    def _was_granted(self, task: TaskId | None) -> bool:
-        return task is not None and any(request.decision == "approve" for request in self.list_tier_requests(task))
+        requests = [request for request in self._list_questions("tier") if request.decision == "approve"]
+        granted = {ids.parse_tier_task(request.approval.subject) for request in requests}
+        return [one for one in self.policy_violations if one.kind != "tier" or one.task not in granted]
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
         """Return the questions in which the workers of a task asked for tiers, oldest first."""

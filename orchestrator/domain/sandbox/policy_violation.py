@@ -10,8 +10,7 @@ from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.sandbox.network import describe_refused_hosts
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.sandbox.violation_patterns import (
     QuotedViolation,
     ViolationKind,

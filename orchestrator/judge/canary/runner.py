@@ -27,9 +27,8 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost
 from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
-from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
-from orchestrator.judge.gate.receipts import CheckedTree
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
@@ -123,7 +122,7 @@ class CanaryRunner:
                 receipt, outcomes = known[number]
             else:
                 injection = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
-                receipt = await self._runner.run_check(self._spec, *tree, injection)
+                receipt = await self._runner.run_check(self._spec, tree, injection)
                 outcomes = await read_outcomes(self._ledger, receipt) or {}
             doubt = find_canary_doubt(receipt, outcomes, exit_code)
             if not doubt:

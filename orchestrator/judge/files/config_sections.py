@@ -10,16 +10,8 @@ from orchestrator.domain.text.encoding import decode_json
 
 _Sections = Mapping[str, Any]
 _TOOLS = (
-    "pytest",
-    "coverage",
-    "tox",
-    "nox",
-    "hatch",
-    "poe",
-    "setuptools",
-    "poetry-dynamic-versioning",
-    "pdm",
-    "mutmut",
+    *("pytest", "coverage", "tox", "nox", "hatch", "poe", "setuptools"),
+    *("poetry-dynamic-versioning", "pdm", "mutmut"),
 )
 _NPM = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "overrides", "resolutions")
 _INI = ("tool:", "coverage:", "aliases", "nosetests", "unittest", "tox", "testenv", "build")

@@ -22,15 +22,9 @@ class PathProtection(StrEnum):
 _TESTS = GitIgnoreSpec.from_lines(
     (
         *("test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**"),
-        *(
-            *("test_*.py", "*_test.py", "tests.py", "tests_*.py", "*_tests.py", "/test.py"),
-            *("*.test.*", "*.spec.*", "*[-_]test.[cm]js", "*[-_]test.js", "test-*.[cm]js", "test-*.js"),
-            *("test.js", "test.[cm]js", "*_test.go"),
-            "*_spec.rb",
-            "spec_helper.rb",
-            "*Test.java",
-            "*Tests.java",
-        ),
+        *("test_*.py", "*_test.py", "tests.py", "tests_*.py", "*_tests.py", "/test.py"),
+        *("*.test.*", "*.spec.*", "*[-_]test.[cm]js", "*[-_]test.js", "test-*.[cm]js", "test-*.js"),
+        *("test.js", "test.[cm]js", "*_test.go", "*_spec.rb", "spec_helper.rb", "*Test.java", "*Tests.java"),
     )
 )
 _CONFIGURATION = GitIgnoreSpec.from_lines(

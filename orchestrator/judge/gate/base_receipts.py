@@ -10,9 +10,9 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts
-from orchestrator.judge.gate.check_runner import build_check_key
+from orchestrator.judge.gate.check_runner import CheckedTree, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
-from orchestrator.judge.gate.receipts import CheckedTree, Receipts
+from orchestrator.judge.gate.receipts import Receipts
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.notices import record_notice_once
 

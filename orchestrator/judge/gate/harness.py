@@ -8,7 +8,7 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.base_receipts import BaseReceipts
 from orchestrator.judge.gate.baseline import describe_broken_run
-from orchestrator.judge.gate.check_runner import CheckRunner
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.gate.flakiness import (
     count_runs_allowed,
@@ -19,7 +19,7 @@ from orchestrator.judge.gate.flakiness import (
 )
 from orchestrator.judge.gate.moved_test_ids import exclude_moved_tests
 from orchestrator.judge.gate.narrowing import NarrowCheckBuilder, compare_narrow_run, narrow_check, never_narrow
-from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, CheckedTree, Receipts
+from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, Receipts
 from orchestrator.judge.gate.unstable_test_ids import find_unstable_tests, may_have_unstable_ids, number_unstable_cases
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger

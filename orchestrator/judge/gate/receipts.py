@@ -3,28 +3,18 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import anyio
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import TreeId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus, TestOutcome
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
-from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
 from orchestrator.ports.ledger import Ledger
 
 MAX_INFRASTRUCTURE_TRIES = 2
 """A check that timed out or was killed says nothing about the tree until it has done so this often in a row."""
-
-
-class CheckedTree(NamedTuple):
-    """A tree to be checked: the commit that has it, and what for."""
-
-    commit: CommitId
-    tree: TreeId
-    purpose: Purpose
 
 
 class Receipts:
@@ -59,7 +49,7 @@ class Receipts:
         is_known = bool(runs) and not is_fresh and await self.has_outcomes(runs[-1])
         receipt = runs[-1] if is_known else None
         while receipt is None or (receipt.status != ReceiptStatus.COMPLETED and tries < MAX_INFRASTRUCTURE_TRIES):
-            receipt = await self._runner.run_check(spec, *tree)
+            receipt = await self._runner.run_check(spec, tree)
             tries += 1
         if receipt.status == ReceiptStatus.NOT_STARTED:
             why = receipt.problem or "nothing was said of why"
@@ -75,7 +65,7 @@ class Receipts:
         runs = self.list_started_runs(spec, tree.tree)
         if len(runs) > number and await self.has_outcomes(runs[number]):
             return runs[number]
-        receipt = await self._runner.run_check(spec, *tree)
+        receipt = await self._runner.run_check(spec, tree)
         if receipt.status == ReceiptStatus.NOT_STARTED:
             return await self.get_receipt(spec, tree, is_fresh=True)
         return receipt
@@ -95,7 +85,7 @@ class Receipts:
         for check in checks:
             spec = check.model_copy(update={"id": check_id})
             runs = self.list_runs(spec, tree.tree)
-            receipt = runs[-1] if runs else await self._runner.run_check(spec, *tree)
+            receipt = runs[-1] if runs else await self._runner.run_check(spec, tree)
             receipts.append(receipt)
             with suppress(BlobLost):
                 known |= await self.load_outcomes(receipt) or {}

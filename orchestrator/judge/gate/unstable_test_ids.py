@@ -8,11 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from orchestrator.domain.judging.check import Outcomes, TestOutcome
-
-_BEST_FIRST = (
-    *(TestOutcome.PASSED, TestOutcome.XPASSED, TestOutcome.XFAILED),
-    *(TestOutcome.SKIPPED, TestOutcome.ERROR, TestOutcome.FAILED),
-)
+from orchestrator.judge.reports.parsed_report import WORST_FIRST
 
 
 def may_have_unstable_ids(missing: Collection[str], before: Outcomes, now: Outcomes) -> bool:
@@ -37,7 +33,7 @@ def number_unstable_cases(outcomes: Outcomes, tests: Collection[str]) -> dict[st
     cases = _group_cases(outcomes)
     kept = {name: outcome for name, outcome in outcomes.items() if _get_test_name(name) not in tests}
     for test in tests:
-        ended = sorted(cases.get(test, {}).values(), key=_BEST_FIRST.index)
+        ended = sorted(cases.get(test, {}).values(), key=WORST_FIRST.index, reverse=True)
         for number, outcome in enumerate(ended, start=1):
             kept[f"{test}[*{number}]"] = outcome
     return kept

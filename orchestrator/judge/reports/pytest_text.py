@@ -15,21 +15,12 @@ _BANNER = re.compile(r"!{3,} (?!Interrupted: \d+ errors? during collection)(.+?)
 """What stopped a run; that modules which cannot be collected did is told by those modules themselves."""
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|xfailed|xpassed)\b")
 _OUTCOMES = {
-    "PASSED": TestOutcome.PASSED,
-    "FAILED": TestOutcome.FAILED,
+    **dict.fromkeys(("PASSED", "PASS"), TestOutcome.PASSED),
+    **dict.fromkeys(("FAILED", "FAIL"), TestOutcome.FAILED),
     "ERROR": TestOutcome.ERROR,
+    "SKIP": TestOutcome.SKIPPED,
     "XFAIL": TestOutcome.XFAILED,
     "XPASS": TestOutcome.XPASSED,
-    "PASS": TestOutcome.PASSED,
-    "FAIL": TestOutcome.FAILED,
-    "SKIP": TestOutcome.SKIPPED,
-}
-_COUNTED = {
-    "passed": TestOutcome.PASSED,
-    "failed": TestOutcome.FAILED,
-    "error": TestOutcome.ERROR,
-    "xfailed": TestOutcome.XFAILED,
-    "xpassed": TestOutcome.XPASSED,
 }
 
 
@@ -108,7 +99,7 @@ def _remove_message(text: str) -> str:
 
 
 def _read_counts(ending: str) -> dict[TestOutcome, int]:
-    return {_COUNTED[word.removesuffix("s")]: int(number) for number, word in _COUNT.findall(ending)}
+    return {TestOutcome(word.removesuffix("s")): int(number) for number, word in _COUNT.findall(ending)}
 
 
 def _describe_problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome], titles: int, ends: int) -> str:

@@ -59,19 +59,14 @@ def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
 
 def _count_losses(files: Sequence[ChangedFile]) -> Counter[str]:
     added, removed = _compare_suppressions(files)
-    losses = Counter[str]()
-    for kind, found in removed.items():
-        losses[kind] = max(0, len(found) - len(added.get(kind, ())))
-    return losses
+    return Counter({kind: max(0, len(found) - len(added.get(kind, ()))) for kind, found in removed.items()})
 
 
 def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:
     places = join_limited([f"{one.path}:{one.line}" for one in found], _MAX_SHOWN)
     count = f"{increase} more" if increase > 1 else "one more"
     what = f"{places} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
-    path, line = "", None
-    if len(found) == 1:
-        path, line = found[0].path, found[0].line
+    path, line = (found[0].path, found[0].line) if len(found) == 1 else ("", None)
     return Finding(rule=RuleId.SUPPRESSION, text=f"{what}: mend what it hides", path=path, line=line, is_blocking=True)
 
 
@@ -116,8 +111,7 @@ def _find_comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: 
     lines = _find_suspects(content.decode("utf-8", "replace"), kinds)
     tokens = tokenize_python(content) if lines and is_python else None
     if tokens is None:
-        for number, line in lines.items():
-            yield number, line, line
+        yield from ((number, line, line) for number, line in lines.items())
         return
     for token in tokens:
         number = token.start[0]
@@ -129,9 +123,7 @@ def _find_suspects(text: str, kinds: Sequence[SuppressionKind]) -> dict[int, str
     """Return the lines that hold a pattern of these kinds, by their numbers."""
     patterns = [kind.pattern for kind in kinds if kind.pattern.search(text)]
     suspects: dict[int, str] = {}
-    if not patterns:
-        return suspects
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(text.split("\n") if patterns else (), start=1):
         if any(pattern.search(line) for pattern in patterns):
             suspects[number] = line
     return suspects

@@ -45,11 +45,8 @@ def _list_files_out_of_scope(facts: ChangeFacts) -> Sequence[ChangedFile]:
 
 
 def _belongs_to_task(file: ChangedFile, task: Task) -> bool:
-    for glob in task.paths:
-        may_add_beside = file.is_new and not _WILDCARDS.isdisjoint(glob)
-        if not may_add_beside and matches_glob(glob, file.path):
-            return True
-    return False
+    named = filter(_WILDCARDS.isdisjoint, task.paths) if file.is_new else task.paths
+    return any(matches_glob(glob, file.path) for glob in named)
 
 
 def list_parallel_tasks(task: Task, tasks: Mapping[TaskId, Task], live: Sequence[Task]) -> tuple[Task, ...]:

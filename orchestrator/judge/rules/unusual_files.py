@@ -17,12 +17,10 @@ def check_binary_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each binary file with new content; none of them blocks."""
     for file in facts.files:
         if file.after is not None and file.has_new_content and is_binary(file.after):
-            text = f"{file.path} is binary ({_format_size(len(file.after))}), so that no diff shows what it holds"
+            count = len(file.after)
+            size = f"{count:,} bytes" if count < 10_000 else f"{count / 1_000:,.0f} kB"
+            text = f"{file.path} is binary ({size}), so that no diff shows what it holds"
             yield Finding(rule=RuleId.BINARY, text=text, path=file.path, is_blocking=False)
-
-
-def _format_size(size: int) -> str:
-    return f"{size:,} bytes" if size < 10_000 else f"{size / 1_000:,.0f} kB"
 
 
 def check_generated_files(facts: ChangeFacts) -> Iterator[Finding]:

@@ -138,7 +138,9 @@ def _compare_assertions(removed: Sequence[Assertion], added: Sequence[Assertion]
     """Yield what became weaker, after each removed assertion has found an added one that is as strict."""
     rest, changed = list(added), list[Assertion]()
     for old in sorted(removed, key=lambda one: -one.strength):  # who asks for most has the first choice
-        as_strict = [new for new in rest if new.subjects == old.subjects and _is_as_strict(old, new)]
+        limit = old.tolerance * _ROUNDING
+        same = [new for new in rest if new.subjects == old.subjects]
+        as_strict = [new for new in same if new.strength >= old.strength and new.tolerance <= limit]
         if as_strict:
             rest.remove(min(as_strict, key=lambda one: one.strength))
         else:
@@ -163,10 +165,6 @@ def _compare_pair(old: Assertion, new: Assertion) -> Iterator[_Loss]:
         yield new.line, f"`{old.words}` became `{new.words}`"
     elif new.tolerance > old.tolerance * _ROUNDING:
         yield new.line, f"`{new.words}` may be further off than `{old.words}`"
-
-
-def _is_as_strict(old: Assertion, new: Assertion) -> bool:
-    return new.strength >= old.strength and new.tolerance <= old.tolerance * _ROUNDING
 
 
 def _list_related(old: Assertion, candidates: Iterable[Assertion]) -> list[Assertion]:

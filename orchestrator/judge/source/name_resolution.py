@@ -92,13 +92,8 @@ def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
 
 
 def _join_texts(between: str, parts: list[ast.expr], depth: int) -> str | None:
-    texts = []
-    for part in parts:
-        text = resolve_text(part, depth - 1)
-        if text is None:
-            return None
-        texts.append(text)
-    return between.join(texts)
+    texts = [text for part in parts if (text := resolve_text(part, depth - 1)) is not None]
+    return between.join(texts) if len(texts) == len(parts) else None
 
 
 def _unwrap_value(value: ast.expr) -> ast.expr:
