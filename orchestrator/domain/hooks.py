@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -106,10 +107,7 @@ def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool:
 
 
 def _matches_any(globs: Sequence[str], names: Iterable[str]) -> bool:
-    for name in names:
-        if any(matches_glob(glob, name) for glob in globs):
-            return True
-    return False
+    return any(matches_glob(glob, name) for glob, name in product(globs, names))
 
 
 def parse_hook_answer(

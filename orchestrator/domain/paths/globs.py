@@ -3,6 +3,7 @@
 import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 
 _WILD = re.compile(r"[*?\[]")
 _RANGE = re.compile(r"(.)-(.)")
@@ -13,10 +14,8 @@ def is_glob(text: str) -> bool:
     """Return True if a text is a glob of files: no negation, no comment, no escape, no range that runs backwards."""
     if not text.strip() or text[0] in "!#" or set(text) & {"\\", "\0", "\n"}:
         return False
-    for ranges in map(_RANGE.findall, _SET.findall(text)):
-        if any(first > last for first, last in ranges):
-            return False
-    return True
+    ranges = chain.from_iterable(map(_RANGE.findall, _SET.findall(text)))
+    return all(first <= last for first, last in ranges)
 
 
 def can_overlap(left: str, right: str) -> bool:

@@ -87,7 +87,7 @@ class CheckRunner:
         report = await to_thread.run_sync(_read_report, spec, result)
         counts, tests, problem = TestCounts(), None, report.problem
         if report.outcomes is not None:
-            outcomes = injection.hide_drawn_test_ids(report.outcomes)
+            outcomes = {injection.hide_drawn_names(test): outcome for test, outcome in report.outcomes.items()}
             counts = TestCounts.count_outcomes(outcomes.values())
             stored = json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
             tests = await self._ledger.store_bytes(stored.encode())

@@ -1,7 +1,7 @@
 """All that is known of a change when rules look at it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.judging.check import Difference, TestOutcome
 from orchestrator.domain.judging.rules import RuleId
@@ -73,7 +73,3 @@ class ChangeFacts:
         text = text + advice if is_blocking else text
         granted = is_severe and is_granted
         return Finding(rule=rule, text=text, path=path, line=line, is_blocking=is_blocking, is_granted=granted)
-
-    def without_grants(self) -> "ChangeFacts":
-        """Return the same facts of a task that was granted nothing."""
-        return replace(self, grants=())

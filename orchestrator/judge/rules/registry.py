@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
@@ -74,19 +74,14 @@ def check_change(
         without_grants: rules that hold as if the plan had granted nothing.
     """
     findings: list[Finding] = []
+    ungranted = replace(facts, grants=())
     for rule in RULES:
-        found = limit_flags(_run_rule(rule, facts, without_grants), rule.max_flags)
+        found = limit_flags(rule.check(ungranted if rule.id in without_grants else facts), rule.max_flags)
         if rule.id in blocking:
             findings += (finding.model_copy(update={"is_blocking": True}) for finding in found)
         else:
             findings += found
     return tuple(findings)
-
-
-def _run_rule(rule: Rule, facts: ChangeFacts, without_grants: Collection[RuleId]) -> Iterable[Finding]:
-    if rule.id in without_grants:
-        return rule.check(facts.without_grants())
-    return rule.check(facts)
 
 
 def list_findings(rule: RuleId, facts: ChangeFacts) -> Iterator[Finding]:

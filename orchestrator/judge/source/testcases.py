@@ -75,12 +75,10 @@ def _is_shadowed(name: str, following: _Body) -> bool:
             case ast.FunctionDef(name=other) | ast.AsyncFunctionDef(name=other) | ast.ClassDef(name=other):
                 if other == name and not statement.decorator_list:
                     return True
-            case ast.Delete(targets=targets):
-                if _is_among(name, targets):
-                    return True
-            case ast.Assign(targets=targets, value=value):
-                if _is_among(name, targets) and not uses_name(value, name):
-                    return True
+            case ast.Delete(targets=targets) if _is_among(name, targets):
+                return True
+            case ast.Assign(targets=targets, value=value) if _is_among(name, targets) and not uses_name(value, name):
+                return True
     return False
 
 
