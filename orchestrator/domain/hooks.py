@@ -133,14 +133,12 @@ def parse_hook_answer(
     answer = _parse_object(stdout)
     if answer is None or "decision" not in answer:
         return HookAnswer(decision="allow")
-    decision, reason = answer["decision"], answer.get("reason") or "it gave no reason"
-    if decision == "allow":
-        return HookAnswer(decision="allow", reason=str(answer.get("reason") or "")[:REASON_CHARS])
-    if decision in ("veto", "stop"):
+    decision = answer["decision"]
+    if decision in ("allow", "veto", "stop"):
+        reason = answer.get("reason") or ("" if decision == "allow" else "it gave no reason")
         return HookAnswer(decision=decision, reason=str(reason)[:REASON_CHARS])
-    return _build_failure(
-        hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop'
-    )
+    answered = f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop'
+    return _build_failure(hook, point, answered)
 
 
 def _build_failure(hook: Hook, point: HookPoint, reason: str) -> HookAnswer:

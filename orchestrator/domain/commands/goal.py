@@ -6,7 +6,7 @@ from orchestrator.domain.commands import definitions
 from orchestrator.domain.commands.definitions import Command, MigrationCommand
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.domain.fold.record_updates import reopen_run, update_task
+from orchestrator.domain.fold.record_updates import format_reason, reopen_run, update_task
 from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION
 from orchestrator.domain.run.state import RunState, TaskState
@@ -138,7 +138,7 @@ def apply_command(state: RunState, command: Command, by: str) -> None:
 def _apply_goal_command(state: RunState, command: Command, by: str) -> None:
     match command:
         case definitions.Pause():
-            state.user_pause = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
+            state.user_pause = format_reason("paused", command.reason, by)
         case definitions.Continue():
             state.user_pause = None
         case definitions.Stop() if command.how == "drain":
@@ -174,7 +174,7 @@ def _rejudge_run(state: RunState) -> None:
 
 
 def _cancel_tasks(state: RunState, command: definitions.Cancel, by: str) -> None:
-    reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
+    reason = format_reason("cancelled", command.reason, by)
     if command.task is None:
         state.cancel_reason = reason
     top = state.tasks.values() if command.task is None else iterate_subtree(state, state.tasks[command.task])

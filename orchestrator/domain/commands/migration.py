@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.domain.commands import definitions
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.fold.migration import restart_ladder
-from orchestrator.domain.fold.record_updates import reopen_run, update_file, update_shard
+from orchestrator.domain.fold.record_updates import format_reason, reopen_run, update_file, update_shard
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
 
@@ -166,7 +166,7 @@ def apply_migration_command(_command: Command, _state: RunState, _by: str) -> No
 
 @apply_migration_command.register
 def _(command: definitions.SkipFiles, state: RunState, by: str) -> None:
-    reason = _format_reason("left out", command.reason, by)
+    reason = format_reason("left out", command.reason, by)
     for path in command.files:
         status = state.migration.files[path].status
         if status != FileStatus.SKIPPED:
@@ -186,7 +186,7 @@ def _(command: definitions.RetryFiles, state: RunState, _by: str) -> None:
 
 @apply_migration_command.register
 def _(command: definitions.HoldShard, state: RunState, by: str) -> None:
-    update_shard(state, command.shard, held=_format_reason("held", command.reason, by))
+    update_shard(state, command.shard, held=format_reason("held", command.reason, by))
 
 
 @apply_migration_command.register
@@ -199,7 +199,7 @@ def _(command: definitions.ReleaseShard, state: RunState, _by: str) -> None:
 def _(command: definitions.RollbackShards, state: RunState, by: str) -> None:
     migration = state.migration
     migration.requested_rollbacks = tuple(dict.fromkeys((*migration.requested_rollbacks, *command.shards)))
-    migration.rollback_reasons |= dict.fromkeys(command.shards, _format_reason("taken back", command.reason, by))
+    migration.rollback_reasons |= dict.fromkeys(command.shards, format_reason("taken back", command.reason, by))
     reopen_run(state)
 
 
@@ -219,7 +219,3 @@ def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
     """Have the run continue with another recipe once it can tell which files that concerns."""
     state.migration.requested_recipe = recipe
     reopen_run(state)
-
-
-def _format_reason(subject: str, reason: str, by: str) -> str:
-    return f"{subject} by {by}" + (f": {reason}" if reason else "")

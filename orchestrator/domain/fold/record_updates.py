@@ -42,3 +42,8 @@ def reopen_run(state: RunState) -> None:
     """Have a run that has ended go on."""
     state.ended = None
     state.cancel_reason = ""
+
+
+def format_reason(change: str, reason: str, by: str) -> str:
+    """Return what a person changed and why: `held by anna: they release this week`."""
+    return f"{change} by {by}" + (f": {reason}" if reason else "")

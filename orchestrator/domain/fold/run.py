@@ -233,13 +233,13 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.SessionStarted, state: RunState) -> None:
-    task = state.tasks.get(event.task) if event.task is not None else None
+    attempts = state.tasks[event.task].attempts if event.task in state.tasks else ()
     state.sessions[event.session] = SessionState(
         session=event.session,
         role=event.role,
         task=event.task,
         model=event.model,
-        attempt=len(task.attempts) if task is not None else 0,
+        attempt=len(attempts),
     )
 
 
@@ -256,9 +256,8 @@ def _(event: work.ModelFailed, state: RunState) -> None:
         return  # nobody answered, or nothing was asked of anybody
     _count_answer(state, event)
     if event.pool and event.opens_at:
-        state.spend.provider_pauses[event.pool] = max(
-            event.opens_at, state.spend.provider_pauses.get(event.pool, event.opens_at)
-        )
+        pauses = state.spend.provider_pauses
+        pauses[event.pool] = max(event.opens_at, pauses.get(event.pool, event.opens_at))
 
 
 def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:

@@ -34,7 +34,7 @@ def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
     Of very many those go that passed, so that what is left never means more than all of them.
     """
     ordered = sorted(checks, key=lambda check: (_ORDER.index(check.state), check.name, check.url))
-    return tuple(_limit_check(check) for check in ordered[:MAX_CHECKS])
+    return tuple(map(_limit_check, ordered[:MAX_CHECKS]))
 
 
 def _limit_check(check: ForgeCheck) -> ForgeCheck:

@@ -5,6 +5,8 @@ same test failing, because whoever makes it vanish also hides that somebody else
 as a whole, such as a hang, is the symptom `GATE_SYMPTOM`: a run that shows it may hide all others.
 """
 
+from collections.abc import Iterable
+
 from orchestrator.domain.judging.check import Difference
 
 GATE_SYMPTOM = "(gate)"
@@ -37,11 +39,15 @@ def can_hide_symptom(run_symptoms: frozenset[str], symptom: str) -> bool:
 
 def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Difference:
     """Return the part of a difference that these symptoms stand for."""
+
+    def keep_tests(tests: Iterable[str], suffix: str = "") -> tuple[str, ...]:
+        return tuple(test for test in tests if test + suffix in symptoms)
+
     return Difference(
         problems=difference.problems if GATE_SYMPTOM in symptoms else (),
-        new_failures=tuple(test for test in difference.new_failures if test in symptoms),
-        unsettled=tuple(test for test in difference.unsettled if test in symptoms),
-        flaky=tuple(test for test in difference.flaky if test in symptoms),
-        missing_tests=tuple(test for test in difference.missing_tests if test + MISSING_SUFFIX in symptoms),
-        newly_skipped=tuple(test for test in difference.newly_skipped if test + SKIPPED_SUFFIX in symptoms),
+        new_failures=keep_tests(difference.new_failures),
+        unsettled=keep_tests(difference.unsettled),
+        flaky=keep_tests(difference.flaky),
+        missing_tests=keep_tests(difference.missing_tests, MISSING_SUFFIX),
+        newly_skipped=keep_tests(difference.newly_skipped, SKIPPED_SUFFIX),
     )

@@ -1,10 +1,10 @@
 """The state of a run: the fold of its events. Only `fold_events` makes and changes it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -57,12 +57,12 @@ class TaskState(FrozenModel):
     @property
     def candidate(self) -> CandidateTaken | None:
         """The candidate of the latest attempt, if it has one."""
-        return next((one for one in self.candidates[-1:] if one.number == self._attempt_number), None)
+        return _pick_last(self.candidates, self._attempt_number)
 
     @property
     def verdict(self) -> VerdictGiven | None:
         """The verdict on the latest attempt, if there is one."""
-        return next((one for one in self.verdicts[-1:] if one.number == self._attempt_number), None)
+        return _pick_last(self.verdicts, self._attempt_number)
 
     @property
     def unit(self) -> UnitId:
@@ -72,11 +72,19 @@ class TaskState(FrozenModel):
     @property
     def ejection(self) -> UnitEjected | None:
         """The queue's reason for ejecting the latest attempt, if it did."""
-        return next((one for one in self.ejections[-1:] if one.unit == self.unit), None)
+        return self.ejections[-1] if self.ejections and self.ejections[-1].unit == self.unit else None
 
     @property
     def _attempt_number(self) -> int:
         return self.attempt.number if self.attempt else 0
+
+
+_OfAttempt = TypeVar("_OfAttempt", CandidateTaken, VerdictGiven)
+
+
+def _pick_last(found: Sequence[_OfAttempt], number: int) -> _OfAttempt | None:
+    """Return the last one if it is of this attempt."""
+    return found[-1] if found and found[-1].number == number else None
 
 
 class SessionState(FrozenModel):

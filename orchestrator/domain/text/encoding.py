@@ -30,7 +30,7 @@ def make_value_encodable(value: Any) -> Any:  # noqa: ANN401  any JSON
     if isinstance(value, dict):
         return {make_encodable(key): make_value_encodable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [make_value_encodable(item) for item in value]
+        return list(map(make_value_encodable, value))
     return value
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 def join_limited(items: Iterable[object], limit: int, separator: str = ", ") -> str:
     """Return at most `limit` items in one line: `a, b and 3 more`."""
-    words = [str(item) for item in items]
+    words = list(map(str, items))
     shown = separator.join(words[:limit])
     return f"{shown} and {len(words) - limit} more" if len(words) > limit else shown
 

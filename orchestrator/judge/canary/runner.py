@@ -5,8 +5,10 @@ tests of which it is known beforehand how they end. They cost no more than colle
 """
 
 import re
-from collections.abc import Iterator, Mapping
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib.resources import files
 
 import anyio
 from anyio import to_thread
@@ -26,15 +28,22 @@ from orchestrator.domain.judging.check import (
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost
-from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
+from orchestrator.judge.gate.injection import REPORT_VARIABLE, SandboxInjection
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.notices import record_notice_once
 
+CANARY_MODULE = "canary"
+_LOADING_SCRIPT = """\
+read -r canary && mkdir "${FILE%/*}/$canary" && cat >"${FILE%/*}/$canary/$canary.py"; exec </dev/null
+export PYTHONPATH="${FILE%/*}/$canary${PYTHONPATH:+:$PYTHONPATH}"
+export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -p $canary"
+unset canary
+""".replace("FILE", REPORT_VARIABLE)
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
     "must_fail_by_assert": "that must fail by `assert`",
@@ -136,6 +145,19 @@ class CanaryRunner:
             with suppress(BlobLost):
                 known.append((receipt, await read_outcomes(self._ledger, receipt) or {}))
         return known
+
+
+def build_canary_injection(tests: Iterable[str]) -> SandboxInjection:
+    """Return the plugin with these of its tests, with names that are drawn anew. Blocks while it is read."""
+    source = files("orchestrator.judge.canary").joinpath("pytest_plugin.py").read_text()
+    plugin, module = f"p{secrets.token_hex(5)}", f"test_{secrets.token_hex(5)}"
+    drawn_names, recorded_names = {}, {plugin: "plugin", module: CANARY_MODULE}
+    for test in tests:
+        drawn = f"test_{secrets.token_hex(5)}"
+        drawn_names[test] = drawn
+        recorded_names[drawn] = test.replace("_", "-")
+    text = f"{plugin}\n{source}\n\nMODULE = {module!r}\nNAMES = {drawn_names!r}\n"
+    return SandboxInjection(_LOADING_SCRIPT, text, recorded_names)
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:

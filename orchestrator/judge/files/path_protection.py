@@ -80,7 +80,7 @@ def _is_shadow(path: PurePosixPath) -> bool:
     module, _, suffix = found.name.partition(".")
     if not is_package and suffix not in {"", "py"} and not suffix.endswith(_COMPILED):
         return False
-    folder = "" if found.parent == PurePosixPath(".") else str(found.parent)
+    folder = str(found).rpartition("/")[0]
     if folder in _ROOTS:
         return module in _RUNNERS or module in _STANDARD
     return module in _RUNNERS and _TESTS.match_file(f"{folder}/x")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 
 from orchestrator.domain.event.run import FlakesSeen
 from orchestrator.domain.ids import TreeId
@@ -78,15 +79,10 @@ def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Diffe
 
     A test that is red in one run alone blames nobody. Where such tests are all that is red, nothing is settled.
     """
-    blamed, doubted = [], []
-    for test in last.new_failures:
-        if test in both_ways:
-            doubted.append(test)
-        else:
-            blamed.append(test)
-    rest = last.model_copy(update={"new_failures": tuple(blamed), "flaky": tuple(sorted(both_ways))})
+    blamed = tuple(filterfalse(both_ways.__contains__, last.new_failures))
+    rest = last.model_copy(update={"new_failures": blamed, "flaky": tuple(sorted(both_ways))})
     if rest.is_green:
-        return rest.model_copy(update={"unsettled": tuple(doubted)})
+        return rest.model_copy(update={"unsettled": tuple(filter(both_ways.__contains__, last.new_failures))})
     return rest
 
 

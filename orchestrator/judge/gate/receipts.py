@@ -1,7 +1,7 @@
 """The receipts of checks on trees: those in the ledger, and those that are made because there is none."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 import anyio
@@ -76,7 +76,7 @@ class Receipts:
 
     async def run_under_id(
         self, checks: Sequence[CheckSpec], check_id: str, tree: CheckedTree
-    ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
+    ) -> tuple[Sequence[Receipt], Outcomes]:
         """Run checks under another id, unless there are receipts; return these with the outcomes of all.
 
         A check that hangs is not tried again: that is an answer as well.

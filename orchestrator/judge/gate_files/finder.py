@@ -126,7 +126,7 @@ class GateFileFinder:
             return found
         name = PurePosixPath(path)
         says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
-        folder = "" if name.parent == PurePosixPath(".") else str(name.parent)
+        folder = path.rpartition("/")[0]
         for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
             for file, told in self.find_named_files(line, folder).items():
                 if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:

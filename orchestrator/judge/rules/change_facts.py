@@ -70,6 +70,5 @@ class ChangeFacts:
         """Return a finding that blocks if it is severe and the plan does not grant its file; then `advice` follows."""
         is_granted = self.is_granted(path)
         is_blocking = is_severe and not is_granted
-        text = text + advice if is_blocking else text
-        granted = is_severe and is_granted
+        text, granted = text + advice * is_blocking, is_severe and is_granted
         return Finding(rule=rule, text=text, path=path, line=line, is_blocking=is_blocking, is_granted=granted)

@@ -123,7 +123,7 @@ def _find_suspects(text: str, kinds: Sequence[SuppressionKind]) -> dict[int, str
     """Return the lines that hold a pattern of these kinds, by their numbers."""
     patterns = [kind.pattern for kind in kinds if kind.pattern.search(text)]
     suspects: dict[int, str] = {}
-    for number, line in enumerate(text.split("\n") if patterns else (), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if any(pattern.search(line) for pattern in patterns):
             suspects[number] = line
     return suspects

@@ -71,9 +71,8 @@ def _build_finding(
             evidence, is_met = finding.evidence, True
     if proof is not None:
         receipt = proof.receipt
-    return CriterionFinding(
-        id=criterion.id, met=is_met and not red, evidence=red or evidence or "nothing was cited for it", receipt=receipt
-    )
+    evidence = red or evidence or "nothing was cited for it"
+    return CriterionFinding(id=criterion.id, met=is_met and not red, evidence=evidence, receipt=receipt)
 
 
 def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> Iterator[str]:
