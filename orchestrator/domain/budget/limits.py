@@ -178,6 +178,5 @@ def _pick_tighter(own: float, grant: float | None) -> float:
 
 def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:
     """Return the dollars and tokens that a limit leaves, never below 0; None where it sets none."""
-    usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)) if limit.usd else None
-    tokens = max(limit.tokens - booked.tokens, 0) if limit.tokens else None
-    return (None if usd is None else usd.quantize(Decimal("0.0001"), ROUND_FLOOR)), tokens
+    usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)).quantize(Decimal("0.0001"), ROUND_FLOOR)
+    return (usd if limit.usd else None), (max(limit.tokens - booked.tokens, 0) if limit.tokens else None)

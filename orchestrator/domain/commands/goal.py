@@ -15,17 +15,13 @@ from orchestrator.domain.run.task import EndCause, TaskStatus
 CONTRACT_FROZEN_REFUSAL = (
     "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 )
-_RETRYABLE = {
-    *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
-    *(TaskStatus.RUNNING, TaskStatus.JUDGING),
-}
-
-
+_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
+"""The ends of a planner's slice without a plan: then it can be planned again."""
+_UNDER_WAY = {TaskStatus.RUNNING, TaskStatus.JUDGING}
+_RETRYABLE = _ENDED_WITHOUT_PLAN | _UNDER_WAY | {TaskStatus.SPLIT, TaskStatus.CANCELLED}
 _FILE_WORK_REFUSAL = (
     "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
 )
-_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
-"""The ends of a planner's slice without a plan: then it can be planned again."""
 
 
 def explain_refusal(state: RunState, command: Command) -> str:
@@ -98,11 +94,10 @@ def _explain_turn_refusal(state: RunState, command: definitions.Retry, task: Tas
         return f"{command.task} has no attempt {number}"
     session = state.sessions.get(task.attempts[number - 1].session)
     turns = session.turns if session else 0
-    if turn >= turns:
-        if turns:
-            return f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
-        return f"attempt {number} of {command.task} has no whole turn"
-    return ""
+    if turn < turns:
+        return ""
+    known = f"the turns 0 to {turns - 1}" if turns else "no whole turn"
+    return f"attempt {number} of {command.task} has {known}"
 
 
 def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
@@ -114,9 +109,7 @@ def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
 
 def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterion | definitions.DropCriterion) -> str:
     if state.goal.contract is None:
-        if state.run.mode == "goal":
-            return "it has no contract yet"
-        return "a migration has no contract"
+        return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
     ids = state.goal.contract.ids
     known = ", ".join(criterion.id for criterion in state.goal.contract.criteria)
     if isinstance(command, definitions.AddCriterion):

@@ -86,12 +86,8 @@ def _find_violations(call: ToolCalled, result: ToolReturned, repository: str) ->
     if reach == ToolReach.COMMAND:
         yield from _find_in_shell(call, result)
     elif reach == ToolReach.TIER:
-        yield (
-            "tier",
-            f"asked for {_format_arguments(call)}",
-            result.observation.head,
-            "words" if result.ok else "refusal",
-        )
+        evidence: ViolationEvidence = "words" if result.ok else "refusal"
+        yield "tier", f"asked for {_format_arguments(call)}", result.observation.head, evidence
     elif reach == ToolReach.FILES and not result.ok:
         yield from _find_in_file_tool(call, result, repository)
 

@@ -22,10 +22,7 @@ def compare_outcomes(
     if baseline is None or outcomes is None:
         problems = tuple(_find_exit_problems(baseline, baseline_exit, outcomes, exit_code))
     else:
-        problems = (
-            *_find_run_problems(outcomes, exit_code),
-            *_find_unexplained_exit(baseline, baseline_exit, outcomes, exit_code),
-        )
+        problems = tuple(_find_problems_beside_tests(baseline, baseline_exit, outcomes, exit_code))
     before, now = baseline or {}, outcomes or {}
     new_failures, newly_skipped, fixed = [], [], []
     missing: list[str] = []
@@ -72,10 +69,11 @@ def _find_run_problems(outcomes: Outcomes, exit_code: int | None) -> Iterator[st
         yield f"exit code {exit_code} tells of a crash, so outcomes may be missing"
 
 
-def _find_unexplained_exit(
+def _find_problems_beside_tests(
     baseline: Outcomes, baseline_exit: int | None, outcomes: Outcomes, exit_code: int | None
 ) -> Iterator[str]:
-    """Yield that an exit code is bad news although no test is: the base did not exit like that."""
+    """Yield what is wrong with the run, and an exit code that is bad news although no test is, and not the base's."""
+    yield from _find_run_problems(outcomes, exit_code)
     if exit_code in {None, 0, baseline_exit} or not 0 < (exit_code or 0) < _CRASHED_FROM:
         return
     for test, outcome in outcomes.items():

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from orchestrator.judge.reports.parsed_report import iterate_plain_lines
+
 SIGNATURE_CHARS = 200
 EXCERPT_CHARS = 4_000
 _LINE_CHARS = 300
@@ -12,7 +14,6 @@ _TESTS = 10
 _LINES = 3
 _FALLBACK_LINES = 8
 
-_STYLING = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
 _TELLING = re.compile(
     r"""\s*(?:E\s+)?(?:Uncaught\s+)?(?:
         assert\b
@@ -92,9 +93,7 @@ def extract_failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
     for test in test_ids[:_TESTS]:
         reasons = _list_reasons(test, blocks) or summaries.get(test, [])
         if reasons:
-            parts.append(test[:_LINE_CHARS])
-            for reason in reasons:
-                parts.append(f"  {reason}")
+            parts += [test[:_LINE_CHARS], *map("  {}".format, reasons)]
     if not parts:
         parts = _list_last_words(lines)
     elif len(test_ids) > _TESTS:
@@ -112,7 +111,7 @@ def extract_failure_passage(output: str, test: str) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    return [_STYLING.sub("", line).rstrip() for line in text.split("\n")]
+    return list(map(str.rstrip, iterate_plain_lines(text)))
 
 
 def _choose_line(text: str) -> str:

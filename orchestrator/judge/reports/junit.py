@@ -99,8 +99,7 @@ def _get_outcome(case: dict[str, str], parts: dict[str, dict[str, str]]) -> Test
     if "failure" in parts:
         return TestOutcome.FAILED
     if "error" in parts:
-        is_unexpected = parts["error"].get("type", "") == "UnexpectedSuccess"
-        return TestOutcome.XPASSED if is_unexpected else TestOutcome.ERROR
+        return TestOutcome.XPASSED if parts["error"].get("type") == "UnexpectedSuccess" else TestOutcome.ERROR
     if "skipped" in parts:
         return TestOutcome.XFAILED if "xfail" in kind else TestOutcome.SKIPPED
     statuses = (_BY_STATUS.get(case.get(key, "").lower()) for key in ("status", "result"))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.files.changed_file import AddedLine, ChangedFile
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, group_by_path
 from orchestrator.judge.files.classification import is_example_content
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.redact.token_patterns import TOKEN_RULES
@@ -25,10 +25,7 @@ class _Token(NamedTuple):
 
 def check_credentials(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each token in added lines that no changed file held before; it blocks outside of samples."""
-    lines_by_path: dict[str, list[AddedLine]] = {}
-    for line in facts.lines:
-        lines_by_path.setdefault(line.path, []).append(line)
-    for path, lines in lines_by_path.items():
+    for path, lines in group_by_path(facts.lines).items():
         found = dict.fromkeys((token.kind, token.line) for token in _find_tokens(lines) if _is_new(token, facts.files))
         for kind, number in found:
             is_certain = kind not in _UNMARKED_KINDS and not is_example_content(path)

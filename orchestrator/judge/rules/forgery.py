@@ -6,12 +6,13 @@ tests, the missing ids and the reviewer.
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.always_equal import find_always_equal
@@ -42,11 +43,9 @@ def check_forgery(facts: ChangeFacts) -> Iterator[Finding]:
         if not file.is_python or file.after is None:
             continue
         note = "; the plan lets this file change" if facts.is_granted(file.path) else ""
-        known = Counter(what for what, _ in _find_tricks(file.path, file.before or b""))
-        for what, line in _find_tricks(file.path, file.after):
-            known[what] -= 1
-            if known[what] < 0:
-                yield facts.build_finding(RuleId.FORGERY, f"{file.path}:{line} {what}{note}", file.path, line)
+        known, tricks = _find_tricks(file.path, file.before or b""), _find_tricks(file.path, file.after)
+        for what, line in subtract_known(tricks, known, itemgetter(0)):
+            yield facts.build_finding(RuleId.FORGERY, f"{file.path}:{line} {what}{note}", file.path, line)
 
 
 def _find_tricks(path: str, source: bytes) -> list[_Trick]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
+from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk, group_by_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 
 _QUOTES = str.maketrans({"'": '"'})
@@ -14,11 +14,8 @@ _TAB_COLUMNS = 8
 
 def check_formatting_only(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each file with hunks that only lay out anew what stood there; it names their lines."""
-    hunks_by_path: dict[str, list[DiffHunk]] = {}
-    for hunk in facts.hunks:
-        hunks_by_path.setdefault(hunk.path, []).append(hunk)
     files = {file.path: file for file in facts.files}
-    for path, hunks in hunks_by_path.items():
+    for path, hunks in group_by_path(facts.hunks).items():
         file = files.get(path)
         if file is not None and _has_other_line_ends(file):
             text = f"{path} has other line ends than on the base"

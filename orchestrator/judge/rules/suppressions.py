@@ -11,7 +11,7 @@ from typing import NamedTuple
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.changed_file import ChangedFile, subtract_known
 from orchestrator.judge.files.classification import is_sample
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
@@ -81,12 +81,9 @@ def _compare_suppressions(files: Sequence[ChangedFile]) -> tuple[_ByKind, _ByKin
 
 
 def _subtract_suppressions(left: Sequence[_Suppression], right: Iterable[_Suppression]) -> _ByKind:
-    known = Counter((one.kind, one.text) for one in right)
     rest: _ByKind = {}
-    for one in left:
-        known[one.kind, one.text] -= 1
-        if known[one.kind, one.text] < 0:
-            rest.setdefault(one.kind, []).append(one)
+    for one in subtract_known(left, right, lambda one: (one.kind, one.text)):
+        rest.setdefault(one.kind, []).append(one)
     return rest
 
 

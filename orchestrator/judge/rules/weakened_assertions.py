@@ -7,10 +7,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
@@ -20,6 +22,7 @@ from orchestrator.judge.source.testcases import TestFunction, list_test_function
 
 _SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
 _ASSERTING_FIXTURES = re.compile(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
+_get_identity: Callable[[Assertion], Hashable] = attrgetter("identity")
 _ROUNDING = 1.001
 _MAX_SHOWN = 5
 _Loss = tuple[int, str]
@@ -107,7 +110,8 @@ def _compare_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Loss]:
     for swallowing in _find_swallowing(new.node)[len(_find_swallowing(old.node)) :]:
         yield swallowing, f"{name} goes on when an assertion fails"
     before, after = list_function_assertions(old.node), list_function_assertions(new.node)
-    removed, added = _subtract_assertions(before, after), _subtract_assertions(after, before)
+    removed = subtract_known(before, after, _get_identity)
+    added = subtract_known(after, before, _get_identity)
     weaker = list(_compare_assertions(removed, added))
     for weak_line, loss in weaker:
         yield weak_line, f"{name} asks for less: {loss}"
@@ -122,16 +126,6 @@ def _is_empty(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     return isinstance(statement, ast.Pass | ast.Return)
-
-
-def _subtract_assertions(left: Sequence[Assertion], right: Sequence[Assertion]) -> list[Assertion]:
-    known = Counter(one.identity for one in right)
-    rest = []
-    for one in left:
-        known[one.identity] -= 1
-        if known[one.identity] < 0:
-            rest.append(one)
-    return rest
 
 
 def _compare_assertions(removed: Sequence[Assertion], added: Sequence[Assertion]) -> Iterator[_Loss]:

@@ -29,6 +29,12 @@ _ASKING = frozenset({"isinstance", "hasattr", "all", "any", "startswith", "endsw
 _FINDING = frozenset({"search", "match", "fullmatch"})
 _EMPTY = re.compile(r"[\\^$.*?|()+]*")
 _CLOSE = frozenset({"assertAlmostEqual", "approx", "isclose", "allclose", "assert_allclose", "assert_almost_equal"})
+_STRENGTHS = {
+    **dict.fromkeys(_PARTLY, AssertionStrength.PART),
+    **dict.fromkeys(_TRUTHS, AssertionStrength.TRUTH),
+    **dict.fromkeys(_CLOSE - {"approx", "isclose", "allclose"}, AssertionStrength.CLOSE),
+}
+"""What the assertions ask for that are calls by themselves, but for those of equality."""
 _TOLERANCES = frozenset({"rel", "abs", "rel_tol", "abs_tol", "rtol", "atol", "delta"})
 _CHECKS = re.compile(r"_*(?:assert|check|expect|verif|ensure|should|must|fail|deprecated_call|compare)", re.IGNORECASE)
 _USUAL_TOLERANCE = 1e-5
@@ -114,8 +120,9 @@ def _read_call(node: ast.Call) -> list[Assertion]:
         return [_read_expression(ast.UnaryOp(ast.Not(), node.args[0]), node.lineno)]
     if name == "assertIsNone" and node.args:
         return [_build_assertion(node, node.args[:1], AssertionStrength.EXACT)]
-    if name in _EXACT | _PARTLY | _TRUTHS | _CLOSE - {"approx", "isclose", "allclose"}:
-        return [_build_assertion(node, node.args[:2], _get_strength(name, node.args[:2]))]
+    if name in _EXACT or name in _STRENGTHS:
+        strength = _STRENGTHS.get(name) or _get_equality_strength(node.args[:2])
+        return [_build_assertion(node, node.args[:2], strength)]
     if name.startswith("assert_") and isinstance(node.func, ast.Attribute):
         strength = AssertionStrength.EXACT if node.args or node.keywords or "not_" in name else AssertionStrength.PART
         return [_build_assertion(node, [node.func.value], strength)]
@@ -123,16 +130,6 @@ def _read_call(node: ast.Call) -> list[Assertion]:
         subjects = _list_subjects((node,))
         return [Assertion(node.lineno, _quote_assertion(node), subjects, AssertionStrength.EXACT, is_delegated=True)]
     return []
-
-
-def _get_strength(name: str, sides: Sequence[ast.expr]) -> AssertionStrength:
-    if name in _EXACT:
-        return _get_equality_strength(sides)
-    if name in _CLOSE:
-        return AssertionStrength.CLOSE
-    if name in _PARTLY:
-        return AssertionStrength.PART
-    return AssertionStrength.TRUTH
 
 
 def _read_raising(node: ast.Call) -> Assertion:
