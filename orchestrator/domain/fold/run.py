@@ -264,8 +264,8 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
     """Count by the model that was asked: a reply names the model that says it answered."""
     call = state.open_intents.get(event.key)
     if event.task is not None:
-        model = call.model if isinstance(call, work.ModelCalled) else state.sessions[event.session].model
-        state.spend.answer_counts[f"{event.role} {event.task} {model}"] += 1
+        asked = call if isinstance(call, work.ModelCalled) else state.sessions[event.session]
+        state.spend.answer_counts[f"{event.role} {event.task} {asked.model}"] += 1
 
 
 @apply_run_event.register

@@ -98,11 +98,12 @@ def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: F
 
 
 def _make_tick(state: RunState, at: datetime, sites: float, files: dict[str, int], mark: str) -> Tick:
-    last = state.migration.burndown[-1] if state.migration.burndown and mark != "inventory" else None
+    earlier = state.migration.burndown if mark != "inventory" else []
+    last = [Tick(at=0.0, sites=0.0), *earlier[-1:]][-1]
     start = state.migration.inventory_at or at
     return Tick(
-        at=round(max((at - start).total_seconds(), last.at if last else 0.0), 3),
-        worked=round(max(state.wall_s, last.worked if last else 0.0), 3),
+        at=round(max((at - start).total_seconds(), last.at), 3),
+        worked=round(max(state.wall_s, last.worked), 3),
         sites=sites,
         files=files,
         spent_usd=float(state.spend.total.cost_usd),

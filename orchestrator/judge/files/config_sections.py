@@ -63,7 +63,10 @@ def _read_package_json(text: str) -> _Sections:
 def _read_setup_cfg(text: str) -> _Sections:
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.read_string(text)
-    sections: dict[str, Any] = {name: dict(parser.items(name)) for name in parser.sections() if name.startswith(_INI)}
+    sections: dict[str, Any] = {}
+    for name in parser.sections():
+        if name.startswith(_INI):
+            sections[name] = dict(parser.items(name))
     if parser.has_section(_ENTRY_POINTS):
         for name, value in parser.items(_ENTRY_POINTS):
             if name.startswith("pytest"):

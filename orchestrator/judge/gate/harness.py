@@ -1,7 +1,6 @@
 """The gate: what the run's checks say of a tree, as the difference to the base."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
@@ -206,4 +205,7 @@ class HarnessGate:
 
     def _list_grants(self) -> Sequence[str]:
         """Return what the plan lets any of its tasks change that is protected: a tree may hold the work of many."""
-        return list(chain.from_iterable(task.spec.grants for task in self._ledger.state.tasks.values()))
+        grants: list[str] = []
+        for task in self._ledger.state.tasks.values():
+            grants += task.spec.grants
+        return grants

@@ -64,7 +64,10 @@ def _is_tape(lines: Sequence[str]) -> bool:
         return False
     if any(map(_TRAILER.match, lines)):
         return True
-    return any(_VERSION.match(line) and _GROUP.match(after) for line, after in pairwise(filter(None, lines)))
+    for line, after in pairwise(filter(None, lines)):
+        if _VERSION.match(line) and _GROUP.match(after):
+            return True
+    return False
 
 
 class _Reader:

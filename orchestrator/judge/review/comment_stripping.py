@@ -30,7 +30,10 @@ def strip_comments(path: str, content: bytes) -> tuple[str, ...] | None:
     text = _decode_text(content)
     if text is None:
         return None
-    spans = _find_python_spans(text) if path.endswith(_PYTHON) else _find_other_spans(path, text)
+    if path.endswith(_PYTHON):
+        spans = _find_python_spans(text)
+    else:
+        spans = _find_other_spans(path, text)
     if spans is None:
         return None
     if text.startswith("#!"):

@@ -76,7 +76,8 @@ def check_change(
     findings: list[Finding] = []
     ungranted = replace(facts, grants=())
     for rule in RULES:
-        found = limit_flags(rule.check(ungranted if rule.id in without_grants else facts), rule.max_flags)
+        known = ungranted if rule.id in without_grants else facts
+        found = limit_flags(rule.check(known), rule.max_flags)
         if rule.id in blocking:
             findings += (finding.model_copy(update={"is_blocking": True}) for finding in found)
         else:

@@ -59,14 +59,19 @@ def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
 
 def _count_losses(files: Sequence[ChangedFile]) -> Counter[str]:
     added, removed = _compare_suppressions(files)
-    return Counter({kind: max(0, len(found) - len(added.get(kind, ()))) for kind, found in removed.items()})
+    losses = Counter[str]()
+    for kind, found in removed.items():
+        losses[kind] = max(0, len(found) - len(added.get(kind, ())))
+    return losses
 
 
 def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:
     places = join_limited([f"{one.path}:{one.line}" for one in found], _MAX_SHOWN)
     count = f"{increase} more" if increase > 1 else "one more"
     what = f"{places} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
-    path, line = (found[0].path, found[0].line) if len(found) == 1 else ("", None)
+    path, line = "", None
+    if len(found) == 1:
+        path, line = found[0].path, found[0].line
     return Finding(rule=RuleId.SUPPRESSION, text=f"{what}: mend what it hides", path=path, line=line, is_blocking=True)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength
-from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name
+from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, list_elements
 
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"})
 _BROAD = frozenset({"Exception", "BaseException", "Warning"})
@@ -124,7 +124,9 @@ def _read_call(node: ast.Call) -> list[Assertion]:
         strength = _STRENGTHS.get(name) or _get_equality_strength(node.args[:2])
         return [_build_assertion(node, node.args[:2], strength)]
     if name.startswith("assert_") and isinstance(node.func, ast.Attribute):
-        strength = AssertionStrength.EXACT if node.args or node.keywords or "not_" in name else AssertionStrength.PART
+        strength = AssertionStrength.PART
+        if node.args or node.keywords or "not_" in name:
+            strength = AssertionStrength.EXACT
         return [_build_assertion(node, [node.func.value], strength)]
     if _CHECKS.match(name):
         subjects = _list_subjects((node,))
@@ -134,7 +136,7 @@ def _read_call(node: ast.Call) -> list[Assertion]:
 
 def _read_raising(node: ast.Call) -> Assertion:
     expected = node.args[0] if node.args else node
-    names = list(map(get_last_name, expected.elts)) if isinstance(expected, ast.Tuple) else [get_last_name(expected)]
+    names = list(map(get_last_name, list_elements(expected)))
     is_matched = get_last_name(node).endswith("Regex") or any(keyword.arg == "match" for keyword in node.keywords)
     if _BROAD.intersection(names) and not is_matched:
         strength = AssertionStrength.TRUTH
@@ -244,7 +246,9 @@ def _get_equality_strength(sides: Sequence[ast.expr]) -> AssertionStrength:
 
 
 def _build_assertion(node: ast.expr, values: Sequence[ast.expr], strength: AssertionStrength) -> Assertion:
-    tolerance = _read_tolerance(node) if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call) else 0.0
+    tolerance = 0.0
+    if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call):
+        tolerance = _read_tolerance(node)
     return Assertion(node.lineno, _quote_assertion(node), _list_subjects(values), strength, tolerance)
 
 
