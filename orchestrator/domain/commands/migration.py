@@ -20,10 +20,6 @@ ALL_GROUPS = "*"
 FIXED_RECIPE_PARTS = ("migration.id", "scope", "shard", "env")
 """The parts of a recipe that a revision cannot change: the files, their division, and where they are judged."""
 _SHOWN = 5
-_RETRYABLE = {
-    *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
-    *(FileStatus.SKIPPED, FileStatus.REVERTED, FileStatus.NOTHING_TO_DO),
-}
 
 
 def explain_migration_refusal(state: RunState, command: Command) -> str:
@@ -71,7 +67,7 @@ def _(command: definitions.RetryFiles, state: RunState) -> str:
     files = [state.migration.files[path] for path in command.files]
     if landed := _select_files(files, {FileStatus.MERGED}):
         return f"{_format_files(landed)} landed: there is nothing to try again"
-    if under_way := _select_files(files, set(FileStatus) - _RETRYABLE):
+    if under_way := [file for file in files if not file.status.is_terminal]:
         return f"{_format_files(under_way)} is on its way ({under_way[0].status}): it has not failed yet"
     return ""
 

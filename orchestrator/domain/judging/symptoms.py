@@ -32,9 +32,8 @@ def get_symptom_test(symptom: str) -> str:
 def can_hide_symptom(run_symptoms: frozenset[str], symptom: str) -> bool:
     """Return True if a run that showed `run_symptoms`, and not `symptom`, may have failed to show it."""
     test = get_symptom_test(symptom)
-    return symptom != GATE_SYMPTOM and (
-        GATE_SYMPTOM in run_symptoms or test + MISSING_SUFFIX in run_symptoms or test + SKIPPED_SUFFIX in run_symptoms
-    )
+    hiding = {GATE_SYMPTOM, test + MISSING_SUFFIX, test + SKIPPED_SUFFIX}
+    return symptom != GATE_SYMPTOM and not hiding.isdisjoint(run_symptoms)
 
 
 def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Difference:

@@ -124,9 +124,5 @@ class EndCause(StrEnum):
         return self in _INFRASTRUCTURE
 
 
-_INFRASTRUCTURE = frozenset(
-    {
-        *(EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED),
-        *(EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE),
-    }
-)
+_UNTOLD = {EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED}
+_INFRASTRUCTURE = _UNTOLD | {EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE}
