@@ -20,6 +20,20 @@ from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.text.blob_text import Text
 
 
+class TurnIntent(Intent):
+    """An intent in one turn of a conversation; `turn` counts from 0."""
+
+    session: SessionId
+    turn: int
+
+
+class TurnDone(Done):
+    """What follows an intent in one turn of a conversation."""
+
+    session: SessionId
+    turn: int
+
+
 class TaskCreated(Event):
     """A task joined the plan tree."""
 
@@ -163,7 +177,7 @@ class SessionStarted(Event):
     turn: int | None = None
 
 
-class ModelCalled(Intent):
+class ModelCalled(TurnIntent):
     """A model is about to be asked. If no done event follows, the call may have been billed.
 
     `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
@@ -172,8 +186,6 @@ class ModelCalled(Intent):
     """
 
     kind: Literal["model.called"] = "model.called"
-    session: SessionId
-    turn: int
     role: Role
     model: str
     reserved: Usage = Field(default_factory=Usage)
@@ -181,12 +193,10 @@ class ModelCalled(Intent):
     prompt: str = ""
 
 
-class ModelReplied(Done):
+class ModelReplied(TurnDone):
     """The model's answer, with the model that says it gave it."""
 
     kind: Literal["model.replied"] = "model.replied"
-    session: SessionId
-    turn: int
     role: Role
     model: str
     text: Text
@@ -196,7 +206,7 @@ class ModelReplied(Done):
     seconds: float
 
 
-class ModelFailed(Done):
+class ModelFailed(TurnDone):
     """One try of a model call failed; `retry_in_s` is None when it is not tried again.
 
     The error `lost` means that the engine died during the call: it may have been billed. `pool` is the quota pool that
@@ -205,8 +215,6 @@ class ModelFailed(Done):
     """
 
     kind: Literal["model.failed"] = "model.failed"
-    session: SessionId
-    turn: int
     role: Role
     model: str
     error: str
@@ -217,15 +225,13 @@ class ModelFailed(Done):
     may_be_billed: bool = False
 
 
-class ToolCalled(Intent):
+class ToolCalled(TurnIntent):
     """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither.
 
     `reach` is what the tool works on; None of a tool that the session does not have, and in old journals.
     """
 
     kind: Literal["tool.called"] = "tool.called"
-    session: SessionId
-    turn: int
     name: str
     arguments: Text
     tier: Tier | None = None
@@ -233,7 +239,7 @@ class ToolCalled(Intent):
     reach: ToolReach | None = None
 
 
-class ToolReturned(Done):
+class ToolReturned(TurnDone):
     """The tool's result for the model; `ok` is false for refusals and failures.
 
     `network` is what its command reached of the network, and what it was kept from.
@@ -241,8 +247,6 @@ class ToolReturned(Done):
     """
 
     kind: Literal["tool.returned"] = "tool.returned"
-    session: SessionId
-    turn: int
     call_id: str
     name: str
     ok: bool
@@ -252,20 +256,16 @@ class ToolReturned(Done):
     stray_packets: int = 0
 
 
-class SnapshotTaking(Intent):
+class SnapshotTaking(TurnIntent):
     """The workspace is about to be kept after a turn that may have changed it."""
 
     kind: Literal["snapshot.taking"] = "snapshot.taking"
-    session: SessionId
-    turn: int
 
 
-class SnapshotTaken(Done):
+class SnapshotTaken(TurnDone):
     """The workspace's content stands in git as `tree`."""
 
     kind: Literal["snapshot.taken"] = "snapshot.taken"
-    session: SessionId
-    turn: int
     tree: TreeId
 
 
