@@ -34,7 +34,7 @@ def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str,
     """Return why an answer cannot count as the decision it names, such as an approval without evidence."""
     if review.decision == "approve":
         ids = tuple(dict.fromkeys(check.id for check in brief.checks))
-        return find_approval_problems(brief.task, review.findings, brief.shown, ids)
+        return tuple(find_approval_problems(brief.task, review.findings, brief.shown, ids))
     if any(reason.strip() for reason in review.reasons):
         return ()
     if review.decision == "split":

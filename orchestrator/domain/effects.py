@@ -26,16 +26,8 @@ EFFECTS: Mapping[str, str] = {
 """Effect → what recovery does with an intent that has no done event. Names are the first words of intents' kinds."""
 
 _ELSEWHERE = (
-    "engine.before-claim",
-    "engine.after-claim",
-    "recovery.before",
-    "recovery.after",
-    "setup.before-keep",
-    "setup.after-keep",
-    "inbox.before-record",
-    "inbox.after-record",
-    "journal.before-commit",
-    "journal.after-commit",
+    *("engine.before-claim", "engine.after-claim", "recovery.before", "recovery.after", "setup.before-keep"),
+    *("setup.after-keep", "inbox.before-record", "inbox.after-record", "journal.before-commit", "journal.after-commit"),
 )
 
 CRASH_POINTS: tuple[str, ...] = (*(f"{name}.{moment}" for name in EFFECTS for moment in CRASH_MOMENTS), *_ELSEWHERE)

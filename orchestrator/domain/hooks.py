@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -106,10 +107,7 @@ def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool:
 
 
 def _matches_any(globs: Sequence[str], names: Iterable[str]) -> bool:
-    for name in names:
-        if any(matches_glob(glob, name) for glob in globs):
-            return True
-    return False
+    return any(matches_glob(glob, name) for glob, name in product(globs, names))
 
 
 def parse_hook_answer(
@@ -135,14 +133,12 @@ def parse_hook_answer(
     answer = _parse_object(stdout)
     if answer is None or "decision" not in answer:
         return HookAnswer(decision="allow")
-    decision, reason = answer["decision"], answer.get("reason") or "it gave no reason"
-    if decision == "allow":
-        return HookAnswer(decision="allow", reason=str(answer.get("reason") or "")[:REASON_CHARS])
-    if decision in ("veto", "stop"):
+    decision = answer["decision"]
+    if decision in ("allow", "veto", "stop"):
+        reason = answer.get("reason") or ("" if decision == "allow" else "it gave no reason")
         return HookAnswer(decision=decision, reason=str(reason)[:REASON_CHARS])
-    return _build_failure(
-        hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop'
-    )
+    answered = f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop'
+    return _build_failure(hook, point, answered)
 
 
 def _build_failure(hook: Hook, point: HookPoint, reason: str) -> HookAnswer:
@@ -158,6 +154,4 @@ def _parse_object(text: str) -> dict[str, Any] | None:
         value = decode_json(text)
     except ValueError:
         return None
-    if isinstance(value, dict):
-        return value
-    return None
+    return value if isinstance(value, dict) else None

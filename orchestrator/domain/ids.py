@@ -155,9 +155,7 @@ def build_plan_subject(task: TaskId, round_number: int) -> str:
 
 def build_commit_subject(commit: str, group: str = "") -> str:
     """Return the subject of a question about a pull request; `group` names one of several."""
-    if group:
-        return f"{group}/{commit[:12]}"
-    return commit[:12]
+    return f"{group}/{commit[:12]}" if group else commit[:12]
 
 
 def is_about_group(subject: str) -> bool:
@@ -167,9 +165,7 @@ def is_about_group(subject: str) -> bool:
 
 def build_progress_subject(topic: str, rejudge_count: int) -> str:
     """Return the subject of the question whether a migration is to go on: its topic, numbered when put again."""
-    if rejudge_count:
-        return f"{topic}-{rejudge_count + 1}"
-    return topic
+    return f"{topic}-{rejudge_count + 1}" if rejudge_count else topic
 
 
 def parse_progress_topic(subject: str) -> str:

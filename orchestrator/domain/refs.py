@@ -112,6 +112,4 @@ def parse_pull_request_number(ref: str) -> int | None:
 def parse_journal_ref(ref: str) -> RunId | None:
     """Return the run whose archive a ref holds; None if it is no such ref."""
     run = ref.removeprefix(NAMESPACE).removesuffix(_JOURNAL)
-    if ref == RunRefs(run).journal and "/" not in run:
-        return RunId(run)
-    return None
+    return RunId(run) if ref == RunRefs(run).journal and "/" not in run else None

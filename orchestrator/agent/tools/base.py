@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel
 
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.domain.sandbox.network import NetworkDecision
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.errors import MalformedReply, ToolRefused
 from orchestrator.llm.output_parsing import parse_arguments
 

@@ -6,7 +6,7 @@ from orchestrator.agent.edits.editor import apply_edit
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace

@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.errors import SearchUnavailable, ToolRefused
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Ledger

@@ -8,8 +8,7 @@ from pydantic import Field
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.network import describe_refused_hosts
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 

@@ -10,7 +10,7 @@ from orchestrator.cli.control.delivery import deliver_command, find_commanded_ru
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.commands.catalog import GOAL_VERBS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
-from orchestrator.domain.commands.stop_call import find_running_call, find_running_call_of_task
+from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem

@@ -43,59 +43,38 @@ class Accounts:
 
     def get_run_account(self, reserve_share: float = 0.0) -> Account:
         """Return the account of the whole run, without the share that is held back."""
-        state = self._state
-        name = f"the run{_describe_reserve(reserve_share)}"
+        spend, limit = self._state.spend, self._limits.reduce_by_share(reserve_share)
         reserved = self._sum_reserved(lambda _: True)
-        return Account(
-            name,
-            self._limits.reduce_by_share(reserve_share),
-            state.spend.total,
-            state.spend.at_risk,
-            reserved,
-            state.wall_s,
-        )
+        name = f"the run{_describe_reserve(reserve_share)}"
+        return Account(name, limit, spend.total, spend.at_risk, reserved, self._state.wall_s)
 
     def get_role_account(self, role: Role) -> Account:
         """Return the account of one role."""
-        state = self._state
-        return Account(
-            f"role {role}",
-            self._limits.roles.get(role, Limit()),
-            state.spend.by_role.get(role, NO_USAGE),
-            state.spend.at_risk_by_role.get(role, NO_USAGE),
-            self._sum_reserved(lambda call: call.role == role),
-            state.spend.call_s_by_role.get(role, 0.0),
-            config_path=("roles", role),
-        )
+        spend, limit = self._state.spend, self._limits.roles.get(role, Limit())
+        used = (spend.by_role.get(role, NO_USAGE), spend.at_risk_by_role.get(role, NO_USAGE))
+        reserved = self._sum_reserved(lambda call: call.role == role)
+        seconds = spend.call_s_by_role.get(role, 0.0)
+        return Account(f"role {role}", limit, *used, reserved, seconds, config_path=("roles", role))
 
     def get_model_account(self, model: str, reserve_share: float = 0.0) -> Account:
         """Return the account of one model, named as configured."""
-        state = self._state
-        return Account(
-            f"model {model}{_describe_reserve(reserve_share)}",
-            self._limits.models.get(model, Limit()).reduce_by_share(reserve_share),
-            state.spend.by_model.get(model, NO_USAGE),
-            state.spend.at_risk_by_model.get(model, NO_USAGE),
-            self._sum_reserved(lambda call: call.model == model),
-            state.spend.call_s_by_model.get(model, 0.0),
-            config_path=("models", model),
-        )
+        spend, limit = self._state.spend, self._limits.models.get(model, Limit()).reduce_by_share(reserve_share)
+        used = (spend.by_model.get(model, NO_USAGE), spend.at_risk_by_model.get(model, NO_USAGE))
+        reserved = self._sum_reserved(lambda call: call.model == model)
+        seconds = spend.call_s_by_model.get(model, 0.0)
+        name = f"model {model}{_describe_reserve(reserve_share)}"
+        return Account(name, limit, *used, reserved, seconds, config_path=("models", model))
 
     def get_task_account(self, task: TaskId) -> Account:
         """Return the account of one task with all below it; its time runs from when work at it began."""
-        state, spec = self._state, self._state.tasks[task].spec
+        state, spend = self._state, self._state.spend
+        used = (spend.by_node.get(task, NO_USAGE), spend.at_risk_by_node.get(task, NO_USAGE))
+        reserved = Usage.sum_of(self._reserved_by_node.get(task, ()))
         begun_s = state.task_begun_s.get(task)
-        return Account(
-            f"task {task}",
-            self.get_task_limit(task),
-            state.spend.by_node.get(task, NO_USAGE),
-            state.spend.at_risk_by_node.get(task, NO_USAGE),
-            Usage.sum_of(self._reserved_by_node.get(task, ())),
-            0.0 if begun_s is None else state.task_ended_s.get(task, state.wall_s) - begun_s,
-            is_task=True,
-            is_from_planner=not self._get_configured_limit(spec).usd
-            and not state.migration.files,  # a step's limit is its recipe's
-        )
+        seconds = 0.0 if begun_s is None else state.task_ended_s.get(task, state.wall_s) - begun_s
+        name, limit, is_from_recipe = f"task {task}", self.get_task_limit(task), bool(state.migration.files)
+        is_from_planner = not self._get_configured_limit(state.tasks[task].spec).usd and not is_from_recipe
+        return Account(name, limit, *used, reserved, seconds, is_task=True, is_from_planner=is_from_planner)
 
     def get_task_limit(self, task: TaskId) -> Limit:
         """Return the tighter of two limits of a task: the configuration's and its planner's."""
@@ -114,13 +93,9 @@ class Accounts:
 
         It is the least that the task and everything above it has left.
         """
-        accounts = [
-            self.get_run_account(self._limits.reserve),
-            *map(self.get_task_account, self._state.iterate_lineage(task)),
-        ]
-        remainders = []
-        for account in accounts:
-            remainders.append(compute_remaining(account.limit, account.booked + account.reserved))
+        tasks = map(self.get_task_account, self._state.iterate_lineage(task))
+        accounts = [self.get_run_account(self._limits.reserve), *tasks]
+        remainders = [compute_remaining(account.limit, account.booked + account.reserved) for account in accounts]
         usd = [remainder[0] for remainder in remainders if remainder[0] is not None]
         tokens = [remainder[1] for remainder in remainders if remainder[1] is not None]
         return min(usd, default=None), min(tokens, default=None)
@@ -138,6 +113,4 @@ class Accounts:
 
 
 def _describe_reserve(share: float) -> str:
-    if share:
-        return f" ({share:.0%} of it is kept for the judge)"
-    return ""
+    return f" ({share:.0%} of it is kept for the judge)" if share else ""

@@ -42,20 +42,15 @@ class Limit(FrozenModel):
 
     def tighten_to(self, usd: float | None, tokens: int | None) -> "Limit":
         """Return the tighter of this limit and what a planner gave; None gives nothing."""
-        return self.model_copy(
-            update={"usd": _pick_tighter(self.usd, usd), "tokens": _pick_tighter(self.tokens, tokens)}
-        )
+        changes = {"usd": _pick_tighter(self.usd, usd), "tokens": _pick_tighter(self.tokens, tokens)}
+        return self.model_copy(update=changes)
 
     def reduce_by_share(self, share: float) -> "Limit":
         """Return the limit for others when a share is held back; nothing is held back of small counts."""
-        return self.model_copy(
-            update={
-                "usd": self.usd * (1 - share),
-                "tokens": self.tokens - int(self.tokens * share),
-                "calls": self.calls - int(self.calls * share),
-                "wall_s": self.wall_s * (1 - share),
-            }
-        )
+        changes: dict[str, float] = {"usd": self.usd * (1 - share), "wall_s": self.wall_s * (1 - share)}
+        for name, count in (("tokens", self.tokens), ("calls", self.calls)):
+            changes[name] = count - int(count * share)
+        return self.model_copy(update=changes)
 
 
 class RunLimits(Limit):
@@ -141,10 +136,8 @@ def _check_account(account: Account, wanted: Usage) -> BudgetRefusal | None:
         if full := next((size for size in sizes if size.fit is fit), None):
             return BudgetRefusal(account, fit, full.describe_refusal(account.name))
     if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_from_planner:
-        reason = (
-            f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept, since nobody knows the price of a "
-            "model in use"
-        )
+        why = "cannot be kept, since nobody knows the price of a model in use"
+        reason = f"the USD budget of ${limit.usd:.2f} for {account.name} {why}"
         return BudgetRefusal(account, BudgetFit.NO, reason, is_unpriced=True)
     return None
 
@@ -165,9 +158,8 @@ class _BudgetDimension:
             return BudgetFit.YES
         if self.booked >= self.limit or self.booked + self.wanted > self.limit:
             return BudgetFit.NO
-        if self.booked + self.reserved + self.wanted <= self.limit:
-            return BudgetFit.YES
-        return BudgetFit.LATER
+        has_room = self.booked + self.reserved + self.wanted <= self.limit
+        return BudgetFit.YES if has_room else BudgetFit.LATER
 
     def describe_refusal(self, name: str) -> str:
         amount = f"the {self.unit} budget of {self._format_amount(self.limit)} for {name}"
@@ -177,21 +169,14 @@ class _BudgetDimension:
         return f"{amount} does not cover another call ({parts})"
 
     def _format_amount(self, amount: Decimal | int) -> str:
-        if self.unit == "USD":
-            return format_exact_dollars(amount)
-        return f"{int(amount):,}"
+        return format_exact_dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
 
 
 def _pick_tighter(own: float, grant: float | None) -> float:
-    if not grant:
-        return own
-    if own:
-        return min(own, grant)
-    return grant
+    return min(filter(None, (own, grant)), default=0)
 
 
 def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:
     """Return the dollars and tokens that a limit leaves, never below 0; None where it sets none."""
-    usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)) if limit.usd else None
-    tokens = max(limit.tokens - booked.tokens, 0) if limit.tokens else None
-    return (None if usd is None else usd.quantize(Decimal("0.0001"), ROUND_FLOOR)), tokens
+    usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)).quantize(Decimal("0.0001"), ROUND_FLOOR)
+    return (usd if limit.usd else None), (max(limit.tokens - booked.tokens, 0) if limit.tokens else None)

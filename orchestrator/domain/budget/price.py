@@ -19,10 +19,7 @@ class Price(FrozenModel):
 
     def compute_cost(self, usage: Usage) -> Decimal:
         """Return the cost of the tokens of `usage`, in dollars."""
-        if self.cached_usd is None:
-            cached_usd = self.input_usd
-        else:
-            cached_usd = self.cached_usd
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
         fresh = usage.input_tokens - usage.cached_tokens
         total = fresh * self.input_usd + usage.cached_tokens * cached_usd + usage.output_tokens * self.output_usd
         return total / MILLION

@@ -33,15 +33,7 @@ class Usage(FrozenModel):
     @classmethod
     def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":
         """Return the sum of any number of usages; zero for none."""
-        parts = tuple(usages)
-        return cls(
-            calls=sum(usage.calls for usage in parts),
-            input_tokens=sum(usage.input_tokens for usage in parts),
-            cached_tokens=sum(usage.cached_tokens for usage in parts),
-            output_tokens=sum(usage.output_tokens for usage in parts),
-            cost_usd=sum((usage.cost_usd for usage in parts), Decimal(0)),
-            unpriced_calls=sum(usage.unpriced_calls for usage in parts),
-        )
+        return sum(usages, cls())
 
     @property
     def tokens(self) -> int:

@@ -285,18 +285,10 @@ _MIGRATION_COMMANDS = (
 )
 _ENGINE_COMMANDS = (
     CatalogEntry(
-        "drain",
-        do="stop",
-        usage="drain",
-        summary="let what runs finish, begin nothing new; as Ctrl-C once",
-        fixed={"how": "drain"},
+        *("drain", "stop", "drain", "let what runs finish, begin nothing new; as Ctrl-C once"), fixed={"how": "drain"}
     ),
     CatalogEntry(
-        "stop",
-        do="stop",
-        usage="stop",
-        summary="stop the engine at once, resumably; as Ctrl-C twice",
-        fixed={"how": "interrupt"},
+        *("stop", "stop", "stop", "stop the engine at once, resumably; as Ctrl-C twice"), fixed={"how": "interrupt"}
     ),
 )
 

@@ -3,20 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-Target = Literal[
-    "",
-    "question",
-    "task",
-    "subtree",
-    "call",
-    "criterion",
-    "criterion-id",
-    "files",
-    "failed-files",
-    "shard",
-    "shards",
-    "groups",
-]
+GoalTarget = Literal["question", "task", "subtree", "call", "criterion", "criterion-id"]
+MigrationTarget = Literal["files", "failed-files", "shard", "shards", "groups"]
+Target = Literal["", GoalTarget, MigrationTarget]
 """The kind of thing that a command is about. A command without one is about the run."""
 Wake = Literal["never", "always", "unless-declined", "if-ended"]
 """The cases in which the command line starts an engine; commands that are "unless-declined" have `--no-wake`."""

@@ -181,27 +181,13 @@ class Revise(_BaseCommand):
     recipe: dict[str, Any]
 
 
-Command = Annotated[
-    Approve
-    | Deny
-    | Pause
-    | Continue
-    | Stop
-    | Cancel
-    | Retry
-    | StopCall
-    | Configure
-    | AddCriterion
-    | DropCriterion
-    | SkipFiles
-    | RetryFiles
-    | HoldShard
-    | ReleaseShard
-    | RollbackShards
-    | Publish
-    | Revise,
-    Field(discriminator="do"),
-]
+GoalCommand = (
+    Approve | Deny | Pause | Continue | Stop | Cancel | Retry | StopCall | Configure | AddCriterion | DropCriterion
+)
+"""The commands that are not for migrations alone."""
+MigrationCommand = SkipFiles | RetryFiles | HoldShard | ReleaseShard | RollbackShards | Publish | Revise
+"""The commands that make sense for migrations only."""
+Command = Annotated[GoalCommand | MigrationCommand, Field(discriminator="do")]
 
 
 class InboxCommand(FrozenModel):

@@ -2,57 +2,32 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.commands.definitions import (
-    AddCriterion,
-    Approve,
-    Cancel,
-    Command,
-    Configure,
-    Continue,
-    Deny,
-    DropCriterion,
-    Pause,
-    Retry,
-    Stop,
-    StopCall,
-)
-from orchestrator.domain.commands.migration import (
-    apply_migration_command,
-    explain_migration_refusal,
-    is_migration_command,
-)
-from orchestrator.domain.commands.stop_call import explain_stop_refusal, record_stopped_call
-from orchestrator.domain.ids import TaskId
-from orchestrator.domain.run.approval import ApprovalState
+from orchestrator.domain.commands import definitions
+from orchestrator.domain.commands.definitions import Command, MigrationCommand
+from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
+from orchestrator.domain.event.work import ToolCalled
+from orchestrator.domain.fold.record_updates import format_reason, reopen_run, update_task
+from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
-from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
 
 CONTRACT_FROZEN_REFUSAL = (
     "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 )
-_RETRYABLE = {
-    *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
-    *(TaskStatus.RUNNING, TaskStatus.JUDGING),
-}
-
-
+_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
+"""The ends of a planner's slice without a plan: then it can be planned again."""
+_UNDER_WAY = {TaskStatus.RUNNING, TaskStatus.JUDGING}
+_RETRYABLE = _ENDED_WITHOUT_PLAN | _UNDER_WAY | {TaskStatus.SPLIT, TaskStatus.CANCELLED}
 _FILE_WORK_REFUSAL = (
     "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
 )
-_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
-"""The ends of a planner's slice without a plan: then it can be planned again."""
 
 
 def explain_refusal(state: RunState, command: Command) -> str:
     """Return the reason why a command cannot be carried out now; empty when it can."""
-    if is_migration_command(command):
+    if isinstance(command, MigrationCommand):
         return explain_migration_refusal(state, command)
-    return _explain_run_refusal(state, command)
-
-
-def _explain_run_refusal(state: RunState, command: Command) -> str:
     refusal = _explain_goal_refusal(state, command)
     if refusal is None and state.ended:
         return f"the run has ended: {state.ended.outcome}"
@@ -62,19 +37,19 @@ def _explain_run_refusal(state: RunState, command: Command) -> str:
 def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
     """Return the reason why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
     match command:
-        case Approve() | Deny() if state.ended is None or _is_about_recipe(state, command.item):
+        case definitions.Approve() | definitions.Deny() if state.ended is None or _is_about_recipe(state, command.item):
             return _explain_answer_refusal(state, command.item)
-        case Retry():
+        case definitions.Retry():
             return _explain_retry_refusal(state, command)
-        case Cancel() if command.task is not None:
+        case definitions.Cancel() if command.task is not None:
             return _explain_cancel_refusal(state, command.task)
-        case Continue() if state.user_pause is None:
+        case definitions.Continue() if state.user_pause is None:
             return "the run is not paused"
-        case StopCall() if state.ended is None:
-            return explain_stop_refusal(state, command)
-        case AddCriterion() | DropCriterion() if state.ended is None:
+        case definitions.StopCall() if state.ended is None:
+            return _explain_stop_refusal(state, command)
+        case definitions.AddCriterion() | definitions.DropCriterion() if state.ended is None:
             return _explain_criterion_refusal(state, command)
-        case Configure():
+        case definitions.Configure():
             is_frozen = not command.is_all and "contract" in command.settings
             return CONTRACT_FROZEN_REFUSAL if is_frozen else ""
     return None
@@ -94,12 +69,16 @@ def _explain_answer_refusal(state: RunState, item: str) -> str:
     return f"{item} was answered already: {known.decision} by {known.by}"
 
 
-def _explain_retry_refusal(state: RunState, command: Retry) -> str:
-    task = state.tasks.get(command.task)
-    if task is None:
-        return f"there is no task {command.task!r} in this run"
-    if state.run.mode == "migration":
-        return f"{command.task} {_FILE_WORK_REFUSAL}"
+def _explain_task_refusal(state: RunState, name: TaskId) -> str:
+    if name not in state.tasks:
+        return f"there is no task {name!r} in this run"
+    return f"{name} {_FILE_WORK_REFUSAL}" if state.run.mode == "migration" else ""
+
+
+def _explain_retry_refusal(state: RunState, command: definitions.Retry) -> str:
+    if refusal := _explain_task_refusal(state, command.task):
+        return refusal
+    task = state.tasks[command.task]
     if task.spec.kind == "branch" and task.status not in _ENDED_WITHOUT_PLAN:
         return f"{command.task} is a planner's slice: retry one of its tasks"
     if task.status not in _RETRYABLE:
@@ -109,51 +88,41 @@ def _explain_retry_refusal(state: RunState, command: Retry) -> str:
     return _explain_turn_refusal(state, command, task, command.turn)
 
 
-def _explain_turn_refusal(state: RunState, command: Retry, task: TaskState, turn: int) -> str:
+def _explain_turn_refusal(state: RunState, command: definitions.Retry, task: TaskState, turn: int) -> str:
     number = command.attempt or len(task.attempts)
     if not 1 <= number <= len(task.attempts):
         return f"{command.task} has no attempt {number}"
     session = state.sessions.get(task.attempts[number - 1].session)
     turns = session.turns if session else 0
-    if turn >= turns:
-        if turns:
-            return f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
-        return f"attempt {number} of {command.task} has no whole turn"
-    return ""
+    if turn < turns:
+        return ""
+    known = f"the turns 0 to {turns - 1}" if turns else "no whole turn"
+    return f"attempt {number} of {command.task} has {known}"
 
 
 def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
-    task = state.tasks.get(name)
-    if task is None:
-        return f"there is no task {name!r} in this run"
-    if state.run.mode == "migration":
-        return f"{name} {_FILE_WORK_REFUSAL}"
-    if task.status.is_terminal:
-        return f"{name} is {task.status} already"
-    return ""
+    if refusal := _explain_task_refusal(state, name):
+        return refusal
+    status = state.tasks[name].status
+    return f"{name} is {status} already" if status.is_terminal else ""
 
 
-def _explain_criterion_refusal(state: RunState, command: AddCriterion | DropCriterion) -> str:
+def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterion | definitions.DropCriterion) -> str:
     if state.goal.contract is None:
-        if state.run.mode == "goal":
-            return "it has no contract yet"
-        return "a migration has no contract"
+        return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
+    ids = state.goal.contract.ids
     known = ", ".join(criterion.id for criterion in state.goal.contract.criteria)
-    if isinstance(command, AddCriterion):
+    if isinstance(command, definitions.AddCriterion):
         name = command.criterion.id
-        if name in state.goal.contract.ids:
-            return f"the id {name} is taken; the criteria: {known}"
-        return ""
+        return f"the id {name} is taken; the criteria: {known}" if name in ids else ""
     if command.id in {GOAL_CRITERION, GATE_CRITERION}:
         return f"every contract has the criterion {command.id}"
-    if command.id in state.goal.contract.ids:
-        return ""
-    return f"there is no criterion {command.id!r}; the criteria: {known}"
+    return "" if command.id in ids else f"there is no criterion {command.id!r}; the criteria: {known}"
 
 
 def apply_command(state: RunState, command: Command, by: str) -> None:
     """Change the state as the command says. Answers to approvals come as events of their own."""
-    if is_migration_command(command):
+    if isinstance(command, MigrationCommand):
         apply_migration_command(command, state, by)
     else:
         _apply_goal_command(state, command, by)
@@ -161,29 +130,29 @@ def apply_command(state: RunState, command: Command, by: str) -> None:
 
 def _apply_goal_command(state: RunState, command: Command, by: str) -> None:
     match command:
-        case Pause():
-            state.user_pause = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
-        case Continue():
+        case definitions.Pause():
+            state.user_pause = format_reason("paused", command.reason, by)
+        case definitions.Continue():
             state.user_pause = None
-        case Stop() if command.how == "drain":
+        case definitions.Stop() if command.how == "drain":
             state.is_draining = True
-        case Cancel():
+        case definitions.Cancel():
             _cancel_tasks(state, command, by)
-        case Retry():
+        case definitions.Retry():
             _retry_task(state, command)
-        case StopCall():
-            record_stopped_call(state, command)
-        case Configure():
+        case definitions.StopCall():
+            _record_stopped_call(state, command)
+        case definitions.Configure():
             _configure_run(state, command)
-        case AddCriterion() if state.goal.contract:
+        case definitions.AddCriterion() if state.goal.contract:
             state.goal.contract = state.goal.contract.with_criteria((command.criterion,))
             _rejudge_run(state)
-        case DropCriterion() if state.goal.contract:
+        case definitions.DropCriterion() if state.goal.contract:
             state.goal.contract = state.goal.contract.without_criterion(command.id)
             _rejudge_run(state)
 
 
-def _configure_run(state: RunState, command: Configure) -> None:
+def _configure_run(state: RunState, command: definitions.Configure) -> None:
     if command.is_all:
         state.started = state.run.model_copy(update={"settings": {}})
         state.overrides = ()
@@ -197,16 +166,14 @@ def _rejudge_run(state: RunState) -> None:
         state.goal.rejudge_count += 1
 
 
-def _cancel_tasks(state: RunState, command: Cancel, by: str) -> None:
-    reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
+def _cancel_tasks(state: RunState, command: definitions.Cancel, by: str) -> None:
+    reason = format_reason("cancelled", command.reason, by)
     if command.task is None:
         state.cancel_reason = reason
     top = state.tasks.values() if command.task is None else iterate_subtree(state, state.tasks[command.task])
     for task in list(top):
         if not task.status.is_terminal:
-            status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
-            ended = {"status": status, "reason": reason, "cause": EndCause.CANCELLED}
-            state.tasks[task.spec.id] = task.model_copy(update=ended)
+            update_task(state, task, TaskStatus.CANCELLED, reason=reason, cause=EndCause.CANCELLED)
 
 
 def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
@@ -216,27 +183,24 @@ def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
         yield from iterate_subtree(state, child)
 
 
-def _retry_task(state: RunState, command: Retry) -> None:
+def _retry_task(state: RunState, command: definitions.Retry) -> None:
     """Have the task planned again with a fresh count of attempts; a run that has ended is reopened and judged anew.
 
     Planners above it that were given up with it wait for it again.
     """
     task = state.tasks[command.task]
-    _move_task(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
-    cancelled = [other for other in state.tasks.values() if _was_cancelled_with(state, other, command.task)]
-    for other in cancelled:
-        _move_task(state, other, TaskStatus.PLANNED, {})
+    _reopen_task(state, task, TaskStatus.PLANNED, retry=command, earlier_attempts=len(task.attempts))
+    for other in [other for other in state.tasks.values() if _was_cancelled_with(state, other, command.task)]:
+        _reopen_task(state, other, TaskStatus.PLANNED)
     for name in list(state.iterate_lineage(task.spec.parent)):
         if state.tasks[name].status == TaskStatus.CANCELLED:
-            _move_task(state, state.tasks[name], TaskStatus.WAITING, {})
+            _reopen_task(state, state.tasks[name], TaskStatus.WAITING)
     _rejudge_run(state)
-    state.ended = None
-    state.cancel_reason = ""
+    reopen_run(state)
 
 
-def _move_task(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
-    status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, to)
-    state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": "", "cause": None} | changes)
+def _reopen_task(state: RunState, task: TaskState, status: TaskStatus, **changes: object) -> None:
+    update_task(state, task, status, reason="", cause=None, **changes)
 
 
 def _was_cancelled_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
@@ -259,6 +223,39 @@ def collect_granted_criteria(state: RunState) -> frozenset[str]:
     return frozenset(ids)
 
 
-def build_answered_approval(state: RunState, item: str, decision: str, by: str, reason: str) -> ApprovalState:
-    """Return an approval with its answer."""
-    return state.approvals[item].model_copy(update={"decision": decision, "by": by, "reason": reason})
+def find_running_call(state: RunState, session: SessionId) -> ToolCalled | None:
+    """Return the tool call that a conversation waits for; None if it waits for none."""
+    return next((call for call in _list_running_calls(state) if call.session == session), None)
+
+
+def find_running_call_of_task(state: RunState, task: TaskId) -> ToolCalled | None:
+    """Return the latest tool call that a conversation about a task waits for."""
+    return next((call for call in reversed(_list_running_calls(state)) if call.task == task), None)
+
+
+def _list_running_calls(state: RunState) -> list[ToolCalled]:
+    return [intent for intent in state.open_intents.values() if isinstance(intent, ToolCalled)]
+
+
+def _explain_stop_refusal(state: RunState, command: definitions.StopCall) -> str:
+    """Return the reason why a call cannot be stopped; empty when it can.
+
+    A command that names a call does not stop a later one.
+    """
+    if command.session not in state.sessions:
+        return f"there is no conversation {command.session!r} in this run"
+    running = find_running_call(state, command.session)
+    if running is None:
+        return f"{command.session} is using no tool now: there is nothing to stop"
+    name = parse_effect_name(running.key)
+    if command.call not in ("", name):
+        return "the call that was meant is over; another one runs now"
+    if name in state.stopped_calls:
+        return f"{running.name} is being stopped already"
+    return ""
+
+
+def _record_stopped_call(state: RunState, command: definitions.StopCall) -> None:
+    """Record that a call is to end, and is not to be made again if it was cut off otherwise."""
+    if running := find_running_call(state, command.session):
+        state.stopped_calls[parse_effect_name(running.key)] = command.reason

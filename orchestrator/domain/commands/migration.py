@@ -9,44 +9,24 @@ from functools import singledispatch
 from operator import attrgetter
 from typing import Any
 
-from orchestrator.domain.commands.definitions import (
-    Command,
-    HoldShard,
-    Publish,
-    ReleaseShard,
-    RetryFiles,
-    Revise,
-    RollbackShards,
-    SkipFiles,
-)
+from orchestrator.domain.commands import definitions
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.fold.migration import restart_ladder
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
+from orchestrator.domain.fold.record_updates import format_reason, reopen_run, update_file, update_shard
+from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
 
-MIGRATION_COMMANDS = (SkipFiles, RetryFiles, HoldShard, ReleaseShard, RollbackShards, Publish, Revise)
 ALL_GROUPS = "*"
 """The entry of `RunState.published` for all groups."""
 FIXED_RECIPE_PARTS = ("migration.id", "scope", "shard", "env")
 """The parts of a recipe that a revision cannot change: the files, their division, and where they are judged."""
 _SHOWN = 5
-_RETRYABLE = frozenset(
-    {
-        *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN),
-        *(FileStatus.SKIPPED, FileStatus.REVERTED, FileStatus.NOTHING_TO_DO),
-    }
-)
-
-
-def is_migration_command(command: Command) -> bool:
-    """Return True if a command makes sense for migrations only."""
-    return isinstance(command, MIGRATION_COMMANDS)
 
 
 def explain_migration_refusal(state: RunState, command: Command) -> str:
-    """Return the reason why a migration cannot carry out a command now; empty when it can."""
+    """Return the reason why a command of a migration cannot be carried out now; empty when it can."""
     if state.run.mode != "migration":
         return "this run carries a goal: files, shards and recipes are a migration's"
     return _explain_refusal(command, state)
@@ -57,46 +37,39 @@ def find_changed_fixed_parts(old: Recipe, new: Recipe) -> tuple[str, ...]:
     return tuple(part for part in FIXED_RECIPE_PARTS if attrgetter(part)(old) != attrgetter(part)(new))
 
 
-def _format_part(name: str) -> str:
-    if "." in name:
-        return name
-    return f"[{name}]"
-
-
 @singledispatch
 def _explain_refusal(_command: Command, _state: RunState) -> str:
     return ""
 
 
 @_explain_refusal.register
-def _(command: SkipFiles, state: RunState) -> str:
+def _(command: definitions.SkipFiles, state: RunState) -> str:
     if missing := _explain_unknown_name("file", command.files, state.migration.files):
         return missing
     files = [state.migration.files[path] for path in command.files]
     if landed := _select_files(files, {FileStatus.MERGED}):
         shard = state.migration.find_shard_of_file(landed[0].path)
-        return (
-            f"{_format_files(landed)} landed: take its shard back instead (migrate rollback RUN {_format_shard(shard)})"
-        )
+        name = shard.name if shard else "SHARD"
+        return f"{_format_files(landed)} landed: take its shard back instead (migrate rollback RUN {name})"
     if len(_select_files(files, {FileStatus.SKIPPED})) == len(files):
         return f"{_format_files(files)} was left out already"
     return ""
 
 
 @_explain_refusal.register
-def _(command: RetryFiles, state: RunState) -> str:
+def _(command: definitions.RetryFiles, state: RunState) -> str:
     if missing := _explain_unknown_name("file", command.files, state.migration.files):
         return missing
     files = [state.migration.files[path] for path in command.files]
     if landed := _select_files(files, {FileStatus.MERGED}):
         return f"{_format_files(landed)} landed: there is nothing to try again"
-    if under_way := _select_files(files, set(FileStatus) - _RETRYABLE):
+    if under_way := [file for file in files if not file.status.is_terminal]:
         return f"{_format_files(under_way)} is on its way ({under_way[0].status}): it has not failed yet"
     return ""
 
 
 @_explain_refusal.register
-def _(command: HoldShard, state: RunState) -> str:
+def _(command: definitions.HoldShard, state: RunState) -> str:
     if missing := _explain_unknown_name("shard", (command.shard,), state.migration.shards):
         return missing
     shard = state.migration.shards[command.shard]
@@ -108,7 +81,7 @@ def _(command: HoldShard, state: RunState) -> str:
 
 
 @_explain_refusal.register
-def _(command: ReleaseShard, state: RunState) -> str:
+def _(command: definitions.ReleaseShard, state: RunState) -> str:
     if missing := _explain_unknown_name("shard", (command.shard,), state.migration.shards):
         return missing
     if state.migration.shards[command.shard].held:
@@ -117,7 +90,7 @@ def _(command: ReleaseShard, state: RunState) -> str:
 
 
 @_explain_refusal.register
-def _(command: RollbackShards, state: RunState) -> str:
+def _(command: definitions.RollbackShards, state: RunState) -> str:
     if missing := _explain_unknown_name("shard", command.shards, state.migration.shards):
         return missing
     shards = [state.migration.shards[name] for name in command.shards]
@@ -130,19 +103,19 @@ def _(command: RollbackShards, state: RunState) -> str:
 
 
 @_explain_refusal.register
-def _(_command: Publish, state: RunState) -> str:
+def _(_command: definitions.Publish, state: RunState) -> str:
     if state.landings:
         return ""
     return "nothing has landed, so there is no pull request to open"
 
 
 @_explain_refusal.register
-def _(command: Revise, state: RunState) -> str:
+def _(command: definitions.Revise, state: RunState) -> str:
     old, new = state.migration.wished_recipe, read_recorded_recipe(command.recipe)
     if new == old:
         return "the recipe is the one that the run has"
     if old is not None and (changed := find_changed_fixed_parts(old, new)):
-        parts = ", ".join(map(_format_part, changed))
+        parts = ", ".join(name if "." in name else f"[{name}]" for name in changed)
         return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
     return ""
 
@@ -155,10 +128,7 @@ def _explain_unknown_name(subject: str, names: Iterable[str], known: Iterable[st
     wrong = next((name for name in names if name not in known), None)
     if wrong is None:
         return ""
-    alike = []
-    for name in known:
-        if name.rpartition("/")[2] == wrong.rpartition("/")[2]:
-            alike.append(name)
+    alike = [name for name in known if name.rpartition("/")[2] == wrong.rpartition("/")[2]]
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
     problem = f"there is no {subject} {wrong!r} in this run"
     if near:
@@ -181,81 +151,63 @@ def _format_files(files: list[FileRecord]) -> str:
     return f"{files[0].path} (and {len(files) - 1} more)"
 
 
-def _format_shard(shard: Shard | None) -> str:
-    if shard:
-        return shard.name
-    return "SHARD"
-
-
 @singledispatch
 def apply_migration_command(_command: Command, _state: RunState, _by: str) -> None:
     """Change the state as the command says."""
 
 
 @apply_migration_command.register
-def _(command: SkipFiles, state: RunState, by: str) -> None:
+def _(command: definitions.SkipFiles, state: RunState, by: str) -> None:
+    reason = format_reason("left out", command.reason, by)
     for path in command.files:
-        file = state.migration.files[path]
-        if file.status != FileStatus.SKIPPED:
-            status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.SKIPPED)
-            reason = _format_reason("left out", command.reason, by)
-            changes = {"status": status, "reason": reason, "signature": "", "is_overtaken": not file.status.is_terminal}
-            state.migration.files[path] = file.model_copy(update=changes)
+        status = state.migration.files[path].status
+        if status != FileStatus.SKIPPED:
+            is_overtaken = not status.is_terminal
+            update_file(state, path, FileStatus.SKIPPED, reason=reason, signature="", is_overtaken=is_overtaken)
 
 
 @apply_migration_command.register
-def _(command: RetryFiles, state: RunState, _by: str) -> None:
+def _(command: definitions.RetryFiles, state: RunState, _by: str) -> None:
     restart_ladder(state, tuple(dict.fromkeys(command.files)))
+    wave = state.migration.current_wave_number
     for path in command.files:
-        fresh = {"note": command.note, "after_wave": state.migration.current_wave_number, "is_asked_for": True}
-        state.migration.files[path] = state.migration.files[path].model_copy(update=fresh)
+        update_file(state, path, note=command.note, after_wave=wave, is_asked_for=True)
     state.goal.rejudge_count += 1
-    _reopen_run(state)
+    reopen_run(state)
 
 
 @apply_migration_command.register
-def _(command: HoldShard, state: RunState, by: str) -> None:
-    held = _format_reason("held", command.reason, by)
-    state.migration.shards[command.shard] = state.migration.shards[command.shard].model_copy(update={"held": held})
+def _(command: definitions.HoldShard, state: RunState, by: str) -> None:
+    update_shard(state, command.shard, held=format_reason("held", command.reason, by))
 
 
 @apply_migration_command.register
-def _(command: ReleaseShard, state: RunState, _by: str) -> None:
-    released = {"held": "", "after_wave": state.migration.current_wave_number}
-    state.migration.shards[command.shard] = state.migration.shards[command.shard].model_copy(update=released)
-    _reopen_run(state)
+def _(command: definitions.ReleaseShard, state: RunState, _by: str) -> None:
+    update_shard(state, command.shard, held="", after_wave=state.migration.current_wave_number)
+    reopen_run(state)
 
 
 @apply_migration_command.register
-def _(command: RollbackShards, state: RunState, by: str) -> None:
-    state.migration.requested_rollbacks = tuple(dict.fromkeys((*state.migration.requested_rollbacks, *command.shards)))
-    state.migration.rollback_reasons |= dict.fromkeys(command.shards, _format_reason("taken back", command.reason, by))
-    _reopen_run(state)
+def _(command: definitions.RollbackShards, state: RunState, by: str) -> None:
+    migration = state.migration
+    migration.requested_rollbacks = tuple(dict.fromkeys((*migration.requested_rollbacks, *command.shards)))
+    migration.rollback_reasons |= dict.fromkeys(command.shards, format_reason("taken back", command.reason, by))
+    reopen_run(state)
 
 
 @apply_migration_command.register
-def _(command: Publish, state: RunState, _by: str) -> None:
-    state.migration.requested_publications = tuple(
-        dict.fromkeys((*state.migration.requested_publications, *(command.groups or (ALL_GROUPS,))))
-    )
-    _reopen_run(state)
+def _(command: definitions.Publish, state: RunState, _by: str) -> None:
+    groups = (*state.migration.requested_publications, *(command.groups or (ALL_GROUPS,)))
+    state.migration.requested_publications = tuple(dict.fromkeys(groups))
+    reopen_run(state)
 
 
 @apply_migration_command.register
-def _(command: Revise, state: RunState, _by: str) -> None:
+def _(command: definitions.Revise, state: RunState, _by: str) -> None:
     request_revision(state, command.recipe)
 
 
 def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
     """Have the run continue with another recipe once it can tell which files that concerns."""
     state.migration.requested_recipe = read_recorded_recipe(recipe)
-    _reopen_run(state)
-
-
-def _format_reason(subject: str, reason: str, by: str) -> str:
-    return f"{subject} by {by}" + (f": {reason}" if reason else "")
-
-
-def _reopen_run(state: RunState) -> None:
-    state.ended = None
-    state.cancel_reason = ""
+    reopen_run(state)

@@ -1,6 +1,7 @@
 """All events, and the one place that turns stored JSON back into them."""
 
 import json
+from itertools import chain
 from typing import Any
 
 from orchestrator.domain.event import external, forge, landing, migration, people, run, work
@@ -23,19 +24,14 @@ class UnknownEventError(ValueError):
 
 
 def _list_concrete(cls: type[Event]) -> list[type[Event]]:
-    below = []
-    for sub in cls.__subclasses__():
-        below.extend(_list_concrete(sub))
-    return below or [cls]
-
-
-def _get_identity(cls: type[Event]) -> tuple[str, int]:
-    return cls.model_fields["kind"].default, cls.model_fields["v"].default
+    return list(chain.from_iterable(map(_list_concrete, cls.__subclasses__()))) or [cls]
 
 
 _MODULES = (forge, landing, migration, external, people, run, work)
 EVENT_CLASSES: dict[tuple[str, int], type[Event]] = {
-    _get_identity(cls): cls for cls in _list_concrete(Event) if cls not in {Event, Intent, Done}
+    (cls.model_fields["kind"].default, cls.model_fields["v"].default): cls
+    for cls in _list_concrete(Event)
+    if cls not in {Event, Intent, Done}
 }
 """(kind, version) → class. Importing this package imports every module of events."""
 
@@ -50,10 +46,7 @@ def parse_event(kind: str, version: int, body: str | bytes) -> Event:
     cls = EVENT_CLASSES.get((kind, version))
     if cls is None:
         known = sorted(v for k, v in EVENT_CLASSES if k == kind)
-        if known:
-            hint = f"this program knows version {known}"
-        else:
-            hint = "this program does not know the kind"
+        hint = f"this program knows version {known}" if known else "this program does not know the kind"
         raise UnknownEventError(f"event {kind!r} version {version}: {hint}")
     return cls.model_validate_json(body)
 

@@ -4,7 +4,7 @@ Facts are named in the past tense; an effect is an intent before and a done even
 """
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
@@ -13,11 +13,12 @@ from orchestrator.domain.ids import TaskId
 class Event(FrozenModel):
     """One fact of a run. `v` is the version of its shape: a reader refuses what it does not know.
 
-    Every concrete class fixes `kind` and `v` by its own Literal types.
+    Every concrete class fixes `kind` by a Literal type of its own. One that is a later shape of a kind stands beside
+    the old one, and fixes `v` as well.
     """
 
     kind: str
-    v: int
+    v: Literal[1] = 1
     task: TaskId | None = None
 
 

@@ -14,7 +14,6 @@ class HookStarted(Intent):
     """A hook is about to run. `hook` is its place in the configuration, from 1; `input` what it reads on stdin."""
 
     kind: Literal["hook.started"] = "hook.started"
-    v: Literal[1] = 1
     point: HookPoint
     hook: int
     command: str
@@ -26,7 +25,6 @@ class HookFinished(Done):
     """A hook ran and answered; `exit_code` is None if it did not exit by itself."""
 
     kind: Literal["hook.finished"] = "hook.finished"
-    v: Literal[1] = 1
     point: HookPoint
     hook: int
     decision: HookDecision
@@ -41,7 +39,6 @@ class NotificationSending(Intent):
     """A notification is about everything worth one up to event `through`; `notification` is its idempotency key."""
 
     kind: Literal["notification.sending"] = "notification.sending"
-    v: Literal[1] = 1
     channel: NotificationChannel
     notification: str
     through: int
@@ -51,7 +48,6 @@ class NotificationSent(Done):
     """The result of a notification; `is_sent` is None if nobody knows, because the engine died meanwhile."""
 
     kind: Literal["notification.sent"] = "notification.sent"
-    v: Literal[1] = 1
     channel: NotificationChannel
     through: int
     is_sent: bool | None
@@ -62,7 +58,6 @@ class PushStarted(Intent):
     """The PR branch is about to be pushed."""
 
     kind: Literal["push.started"] = "push.started"
-    v: Literal[1] = 1
     remote: str
     branch: str
     commit: CommitId
@@ -72,7 +67,6 @@ class PushFinished(Done):
     """The remote's branch stands at the commit."""
 
     kind: Literal["push.finished"] = "push.finished"
-    v: Literal[1] = 1
     remote: str
     branch: str
     commit: CommitId

@@ -11,7 +11,6 @@ class ChecksSeen(Event):
     """The forge's checks of a commit of the pull request `ref`: at the first look, and when they change."""
 
     kind: Literal["checks.seen"] = "checks.seen"
-    v: Literal[1] = 1
     forge: str
     ref: str
     commit: CommitId
@@ -22,7 +21,6 @@ class PrMerging(Intent):
     """The pull request is about to be merged, if its head is still this commit."""
 
     kind: Literal["merge.started"] = "merge.started"
-    v: Literal[1] = 1
     forge: str
     ref: str
     commit: CommitId
@@ -32,7 +30,6 @@ class PrMerged(Done):
     """The pull request is merged; `new` is where its target stands with it."""
 
     kind: Literal["merge.finished"] = "merge.finished"
-    v: Literal[1] = 1
     forge: str
     ref: str
     commit: CommitId
@@ -43,7 +40,6 @@ class PrClosing(Intent):
     """The pull request is about to be closed unmerged; `reason` is the comment that says why."""
 
     kind: Literal["close.started"] = "close.started"
-    v: Literal[1] = 1
     forge: str
     ref: str
     reason: str
@@ -53,6 +49,5 @@ class PrClosed(Done):
     """The pull request is closed."""
 
     kind: Literal["close.finished"] = "close.finished"
-    v: Literal[1] = 1
     forge: str
     ref: str

@@ -28,7 +28,6 @@ class TrialJudged(Event):
     """
 
     kind: Literal["trial.judged"] = "trial.judged"
-    v: Literal[1] = 1
     round: str
     units: tuple[UnitId, ...]
     tree: TreeId
@@ -47,7 +46,6 @@ class UnitEjected(Event):
     """
 
     kind: Literal["unit.ejected"] = "unit.ejected"
-    v: Literal[1] = 1
     round: str
     unit: UnitId
     conflict: tuple[str, ...] = ()
@@ -60,7 +58,6 @@ class LandingStarted(Intent):
     """The PR branch is about to move from `old` to `new`; `old` is None when it does not exist yet."""
 
     kind: Literal["landing.started"] = "landing.started"
-    v: Literal[1] = 1
     branch: str
     old: CommitId | None
     new: CommitId
@@ -73,7 +70,6 @@ class LandingFinished(Done):
     """The PR branch moved."""
 
     kind: Literal["landing.finished"] = "landing.finished"
-    v: Literal[1] = 1
     branch: str
     new: CommitId
     tree: TreeId
@@ -85,7 +81,6 @@ class RefSetting(Intent):
     """A ref of the run's own is about to be pointed at a git object."""
 
     kind: Literal["ref.setting"] = "ref.setting"
-    v: Literal[1] = 1
     ref: str
     object: str
 
@@ -94,4 +89,3 @@ class RefSet(Done):
     """The ref points at the object."""
 
     kind: Literal["ref.set"] = "ref.set"
-    v: Literal[1] = 1

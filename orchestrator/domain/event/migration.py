@@ -22,22 +22,13 @@ class FoundFile(FrozenModel):
 
     def build_record(self) -> FileRecord:
         """Return the record of the file at the start of the migration."""
-        return FileRecord(
-            path=self.path,
-            base=self.blob,
-            mode=self.mode,
-            sites=self.sites,
-            places=self.places,
-            weight=self.weight,
-            owner=self.owner,
-        )
+        return FileRecord(base=self.blob, **{name: value for name, value in self if name != "blob"})
 
 
 class FilesFound(Event):
     """The inventory. Files without a site have nothing to do when the recipe counts sites."""
 
     kind: Literal["files.found"] = "files.found"
-    v: Literal[1] = 1
     files: tuple[FoundFile, ...]
 
 
@@ -45,7 +36,6 @@ class StepStarted(Intent):
     """A step of the ladder is about to run over `files` files."""
 
     kind: Literal["step.started"] = "step.started"
-    v: Literal[1] = 1
     step: str
     rung: int
     files: int
@@ -55,7 +45,6 @@ class StepFinished(Done):
     """A step of the ladder has been tried on all its files."""
 
     kind: Literal["step.finished"] = "step.finished"
-    v: Literal[1] = 1
     step: str
     changed: int
     unchanged: int
@@ -67,7 +56,6 @@ class ShardsPlanned(Event):
     """Files are divided anew: each shard here takes its files out of those that had them, and follows them in order."""
 
     kind: Literal["shards.planned"] = "shards.planned"
-    v: Literal[1] = 1
     shards: tuple[Shard, ...]
 
 
@@ -75,7 +63,6 @@ class WaveStarted(Event):
     """Shards begin to climb together: `sample`, `sweep`, or `again` after a person had them tried again."""
 
     kind: Literal["wave.started"] = "wave.started"
-    v: Literal[1] = 1
     number: int
     wave: Literal["sample", "sweep", "again"]
     shards: tuple[str, ...]
@@ -85,7 +72,6 @@ class WaveEnded(Event):
     """Every file of the wave has its end."""
 
     kind: Literal["wave.ended"] = "wave.ended"
-    v: Literal[1] = 1
     number: int
 
 
@@ -93,7 +79,6 @@ class RecipeRevised(Event):
     """From now on the run follows another recipe; the files of `redo` climb its ladder from the first rung."""
 
     kind: Literal["recipe.revised"] = "recipe.revised"
-    v: Literal[1] = 1
     recipe: dict[str, Any]
     revision: str
     redo: tuple[str, ...]
@@ -107,7 +92,6 @@ class ShardReverted(Event):
     """
 
     kind: Literal["shard.reverted"] = "shard.reverted"
-    v: Literal[1] = 1
     shard: str
     commit: str
     reason: str = ""
@@ -118,7 +102,6 @@ class RollbackRefused(Event):
     """A shard stays: without it the rest would lose `tests`, or `paths` were changed again since it landed."""
 
     kind: Literal["rollback.refused"] = "rollback.refused"
-    v: Literal[1] = 1
     shard: str
     reason: str
     tests: tuple[str, ...] = ()
@@ -129,7 +112,6 @@ class FilesFlagged(Event):
     """A remark on changes for reviewers: `flag` says what, such as that no test that ran reaches them."""
 
     kind: Literal["files.flagged"] = "files.flagged"
-    v: Literal[1] = 1
     flag: str
     paths: tuple[str, ...]
 
@@ -143,7 +125,6 @@ class FileMoved(Event):
     """
 
     kind: Literal["file.moved"] = "file.moved"
-    v: Literal[1] = 1
     path: str
     status: FileStatus
     rung: int

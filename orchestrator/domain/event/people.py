@@ -12,7 +12,6 @@ class CommandTaken(Event):
     """A command left the inbox. `refused` says why it changes nothing; empty when it does."""
 
     kind: Literal["command.taken"] = "command.taken"
-    v: Literal[1] = 1
     key: str
     by: str
     sent_at: datetime
@@ -24,7 +23,6 @@ class ApprovalRequested(Event):
     """A person is asked."""
 
     kind: Literal["approval.requested"] = "approval.requested"
-    v: Literal[1] = 1
     approval: Approval
 
 
@@ -32,7 +30,6 @@ class ApprovalDecided(Event):
     """A person answered, or the time to answer was over."""
 
     kind: Literal["approval.decided"] = "approval.decided"
-    v: Literal[1] = 1
     item: str
     decision: ApprovalDecision
     by: str

@@ -19,7 +19,6 @@ class RunStarted(Event):
     """
 
     kind: Literal["run.started"] = "run.started"
-    v: Literal[1] = 1
     run: RunId
     mode: Literal["goal", "migration"]
     goal: str
@@ -37,7 +36,6 @@ class RepositoryMoved(Event):
     """The run goes on in a repository at another path than before: it was moved, or the run came from elsewhere."""
 
     kind: Literal["run.moved"] = "run.moved"
-    v: Literal[1] = 1
     repository: str
 
 
@@ -45,7 +43,6 @@ class EngineStarted(Event):
     """A process took the run's lock. `epoch` counts the processes that have had it."""
 
     kind: Literal["engine.started"] = "engine.started"
-    v: Literal[1] = 1
     epoch: int
     pid: int
     host: str
@@ -60,7 +57,6 @@ class Noticed(Event):
     """
 
     kind: Literal["run.noticed"] = "run.noticed"
-    v: Literal[1] = 1
     level: Literal["info", "warning"]
     text: str
     code: str = ""
@@ -72,7 +68,6 @@ class BaselineRecorded(Event):
     """The gate's receipts on the base tree: what every later verdict is a difference to."""
 
     kind: Literal["baseline.recorded"] = "baseline.recorded"
-    v: Literal[1] = 1
     receipts: tuple[str, ...]
 
 
@@ -80,7 +75,6 @@ class CheckStarted(Intent):
     """The harness is about to run a check on a tree."""
 
     kind: Literal["check.started"] = "check.started"
-    v: Literal[1] = 1
     check: str
     tree: TreeId
     purpose: str
@@ -96,7 +90,6 @@ class CheckFinished(Done):
     """A check ran; the receipt is the evidence."""
 
     kind: Literal["check.finished"] = "check.finished"
-    v: Literal[1] = 1
     receipt: Receipt
 
 
@@ -104,7 +97,6 @@ class FlakesSeen(Event):
     """Two runs of one check on one tree disagreed on these tests: they say nothing for certain about any change."""
 
     kind: Literal["flakes.seen"] = "flakes.seen"
-    v: Literal[1] = 1
     check: str
     tree: TreeId
     flaky: tuple[str, ...]
@@ -115,7 +107,6 @@ class ContractFrozen(Event):
     """The acceptance criteria, before the first task. People change them later by a command or an answer."""
 
     kind: Literal["contract.frozen"] = "contract.frozen"
-    v: Literal[1] = 1
     contract: Contract
 
 
@@ -123,7 +114,6 @@ class IterationStarted(Event):
     """Planning begins, for the first time or again; `forget` hides what was done before from the planners."""
 
     kind: Literal["iteration.started"] = "iteration.started"
-    v: Literal[1] = 1
     number: int
     reasons: tuple[str, ...] = ()
     forget: bool = False
@@ -137,7 +127,6 @@ class IterationJudged(Event):
     """
 
     kind: Literal["iteration.judged"] = "iteration.judged"
-    v: Literal[1] = 1
     number: int
     verdict: IterationVerdict
     again: int | None = None
@@ -147,7 +136,6 @@ class EffectAbandoned(Done):
     """An effect that was begun did not happen, or nobody knows and it does not matter; it may be tried again."""
 
     kind: Literal["effect.abandoned"] = "effect.abandoned"
-    v: Literal[1] = 1
     reason: str
 
 
@@ -155,14 +143,12 @@ class RunDraining(Event):
     """A person asked to stop: no new work starts, what runs is finished."""
 
     kind: Literal["run.draining"] = "run.draining"
-    v: Literal[1] = 1
 
 
 class ClockJumped(Event):
     """The wall clock moved by so many seconds more than passed for the engine: it was set, or the machine slept."""
 
     kind: Literal["clock.jumped"] = "clock.jumped"
-    v: Literal[1] = 1
     by_s: float
 
 
@@ -170,7 +156,6 @@ class RunPaused(Event):
     """The engine stopped before the end and everything is kept; `exit` is the code the process leaves with."""
 
     kind: Literal["run.paused"] = "run.paused"
-    v: Literal[1] = 1
     reason: str
     exit: int
 
@@ -179,7 +164,6 @@ class PrOpening(Intent):
     """The pull request is about to be opened or updated."""
 
     kind: Literal["pr.opening"] = "pr.opening"
-    v: Literal[1] = 1
     forge: str
     head: CommitId
     group: str = ""
@@ -192,7 +176,6 @@ class PrOpened(Done):
     """
 
     kind: Literal["pr.opened"] = "pr.opened"
-    v: Literal[1] = 1
     forge: str
     ref: str
     url: str
@@ -205,7 +188,6 @@ class RunEnded(Event):
     """The run is over. `reason` says why in words."""
 
     kind: Literal["run.ended"] = "run.ended"
-    v: Literal[1] = 1
     outcome: RunOutcome
     reason: str
     exit: int

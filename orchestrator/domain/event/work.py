@@ -16,16 +16,28 @@ from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.text.blob_text import Text
+
+
+class TurnIntent(Intent):
+    """An intent in one turn of a conversation; `turn` counts from 0."""
+
+    session: SessionId
+    turn: int
+
+
+class TurnDone(Done):
+    """What follows an intent in one turn of a conversation."""
+
+    session: SessionId
+    turn: int
 
 
 class TaskCreated(Event):
     """A task joined the plan tree."""
 
     kind: Literal["task.created"] = "task.created"
-    v: Literal[1] = 1
     spec: Task
 
 
@@ -33,7 +45,6 @@ class PlanningStarted(Event):
     """A planner begins a round: the first, or one woken by handoffs."""
 
     kind: Literal["planning.started"] = "planning.started"
-    v: Literal[1] = 1
     round: int
 
 
@@ -41,7 +52,6 @@ class PlanSubmitted(Event):
     """A planner's plan was accepted; its tasks follow as `task.created`."""
 
     kind: Literal["plan.submitted"] = "plan.submitted"
-    v: Literal[1] = 1
     round: int
     plan: Plan
 
@@ -50,7 +60,6 @@ class PlanRefused(Event):
     """A planner's plan broke the rules; the problems went back to it."""
 
     kind: Literal["plan.refused"] = "plan.refused"
-    v: Literal[1] = 1
     round: int
     problems: tuple[str, ...]
 
@@ -59,7 +68,6 @@ class PlanningEnded(Event):
     """A planner's slice is finished."""
 
     kind: Literal["planning.ended"] = "planning.ended"
-    v: Literal[1] = 1
     round: int
     handoff: Handoff
 
@@ -68,7 +76,6 @@ class AttemptStarted(Event):
     """A worker begins a try at the task."""
 
     kind: Literal["attempt.started"] = "attempt.started"
-    v: Literal[1] = 1
     attempt: Attempt
 
 
@@ -76,7 +83,6 @@ class AttemptEnded(Event):
     """The worker's session is over; a handoff exists only if it finished by itself."""
 
     kind: Literal["attempt.ended"] = "attempt.ended"
-    v: Literal[1] = 1
     number: int
     exit: Exit
     detail: str = ""
@@ -87,7 +93,6 @@ class WorkspaceLeasing(Intent):
     """A workspace is about to be prepared at a commit."""
 
     kind: Literal["workspace.leasing"] = "workspace.leasing"
-    v: Literal[1] = 1
     purpose: str
     commit: CommitId
     facts: PurposeFacts | None = None
@@ -102,7 +107,6 @@ class WorkspaceLeased(Done):
     """The workspace stands ready; `name` is its directory in the pool."""
 
     kind: Literal["workspace.leased"] = "workspace.leased"
-    v: Literal[1] = 1
     name: str
 
 
@@ -110,7 +114,6 @@ class CandidateTaking(Intent):
     """The harness is about to snapshot an attempt's workspace."""
 
     kind: Literal["candidate.taking"] = "candidate.taking"
-    v: Literal[1] = 1
     number: int
 
 
@@ -120,7 +123,6 @@ class CandidateTaken(Done):
     """
 
     kind: Literal["candidate.taken"] = "candidate.taken"
-    v: Literal[1] = 1
     number: int
     commit: CommitId
     tree: TreeId
@@ -136,7 +138,6 @@ class VerdictGiven(Event):
     """The judge decided on an attempt's candidate."""
 
     kind: Literal["verdict.given"] = "verdict.given"
-    v: Literal[1] = 1
     number: int
     verdict: Verdict
 
@@ -145,7 +146,6 @@ class LensVoted(Event):
     """One review of a candidate, logged so that it can be held against what became of it."""
 
     kind: Literal["lens.voted"] = "lens.voted"
-    v: Literal[1] = 1
     number: int
     vote: LensVote
 
@@ -154,7 +154,6 @@ class TaskEnded(Event):
     """The task reached a terminal status; old journals do not name the cause."""
 
     kind: Literal["task.ended"] = "task.ended"
-    v: Literal[1] = 1
     status: TaskStatus
     reason: str
     cause: EndCause | None = None
@@ -168,7 +167,6 @@ class SessionStarted(Event):
     """
 
     kind: Literal["session.started"] = "session.started"
-    v: Literal[1] = 1
     session: SessionId
     role: Role
     model: str
@@ -179,7 +177,7 @@ class SessionStarted(Event):
     turn: int | None = None
 
 
-class ModelCalled(Intent):
+class ModelCalled(TurnIntent):
     """A model is about to be asked. If no done event follows, the call may have been billed.
 
     `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
@@ -188,9 +186,6 @@ class ModelCalled(Intent):
     """
 
     kind: Literal["model.called"] = "model.called"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
     role: Role
     model: str
     reserved: Usage = Field(default_factory=Usage)
@@ -198,13 +193,10 @@ class ModelCalled(Intent):
     prompt: str = ""
 
 
-class ModelReplied(Done):
+class ModelReplied(TurnDone):
     """The model's answer, with the model that says it gave it."""
 
     kind: Literal["model.replied"] = "model.replied"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
     role: Role
     model: str
     text: Text
@@ -214,7 +206,7 @@ class ModelReplied(Done):
     seconds: float
 
 
-class ModelFailed(Done):
+class ModelFailed(TurnDone):
     """One try of a model call failed; `retry_in_s` is None when it is not tried again.
 
     The error `lost` means that the engine died during the call: it may have been billed. `pool` is the quota pool that
@@ -223,9 +215,6 @@ class ModelFailed(Done):
     """
 
     kind: Literal["model.failed"] = "model.failed"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
     role: Role
     model: str
     error: str
@@ -236,16 +225,13 @@ class ModelFailed(Done):
     may_be_billed: bool = False
 
 
-class ToolCalled(Intent):
+class ToolCalled(TurnIntent):
     """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither.
 
     `reach` is what the tool works on; None of a tool that the session does not have, and in old journals.
     """
 
     kind: Literal["tool.called"] = "tool.called"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
     name: str
     arguments: Text
     tier: Tier | None = None
@@ -253,7 +239,7 @@ class ToolCalled(Intent):
     reach: ToolReach | None = None
 
 
-class ToolReturned(Done):
+class ToolReturned(TurnDone):
     """The tool's result for the model; `ok` is false for refusals and failures.
 
     `network` is what its command reached of the network, and what it was kept from.
@@ -261,9 +247,6 @@ class ToolReturned(Done):
     """
 
     kind: Literal["tool.returned"] = "tool.returned"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
     call_id: str
     name: str
     ok: bool
@@ -273,22 +256,16 @@ class ToolReturned(Done):
     stray_packets: int = 0
 
 
-class SnapshotTaking(Intent):
+class SnapshotTaking(TurnIntent):
     """The workspace is about to be kept after a turn that may have changed it."""
 
     kind: Literal["snapshot.taking"] = "snapshot.taking"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
 
 
-class SnapshotTaken(Done):
+class SnapshotTaken(TurnDone):
     """The workspace's content stands in git as `tree`."""
 
     kind: Literal["snapshot.taken"] = "snapshot.taken"
-    v: Literal[1] = 1
-    session: SessionId
-    turn: int
     tree: TreeId
 
 
@@ -296,7 +273,6 @@ class TurnEnded(Event):
     """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on."""
 
     kind: Literal["turn.ended"] = "turn.ended"
-    v: Literal[1] = 1
     session: SessionId
     turn: int
     tree: TreeId | None
@@ -307,7 +283,6 @@ class SessionEnded(Event):
     """A conversation is over."""
 
     kind: Literal["session.ended"] = "session.ended"
-    v: Literal[1] = 1
     session: SessionId
     exit: Exit
     detail: str = ""

@@ -6,6 +6,8 @@ from orchestrator.domain.event import migration
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.fold.old_journals import derive_failure
+from orchestrator.domain.fold.record_updates import update_approval, update_file, update_shard
+from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.migration.files import FileStatus, Wave
 from orchestrator.domain.recipe.recorded import read_recorded_recipe
 from orchestrator.domain.run.state import RunState
@@ -24,9 +26,8 @@ def _(event: migration.FilesFound, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.StepFinished, state: RunState) -> None:
-    state.migration.step_seconds[event.step] = round(
-        state.migration.step_seconds.get(event.step, 0.0) + event.seconds, 3
-    )
+    seconds = state.migration.step_seconds.get(event.step, 0.0) + event.seconds
+    state.migration.step_seconds[event.step] = round(seconds, 3)
 
 
 @apply_migration_event.register
@@ -34,23 +35,14 @@ def _(event: migration.FileMoved, state: RunState) -> None:
     file = state.migration.files[event.path]
     is_late = file.is_overtaken or (file.after_wave > 0 and file.after_wave == state.migration.current_wave_number)
     if is_late and event.status != FileStatus.MERGED:
-        state.migration.files[event.path] = file.model_copy(update={"seconds": file.seconds + event.seconds})
+        update_file(state, event.path, seconds=file.seconds + event.seconds)
         return
     if event.rung > file.rung:
         state.migration.rung_files[event.rung] += 1
-    if is_late:
-        before = FileStatus.TRANSFORMED
-    else:
-        before = file.status
+    before = FileStatus.TRANSFORMED if is_late else file.status
     status = apply_transition(FILE_TRANSITIONS, f"file {event.path}", before, event.status)
-    changes: dict[str, object] = {
-        "status": status,
-        "is_overtaken": False,
-        "after_wave": 0,
-        "is_asked_for": False,
-        "rung": event.rung,
-        "seconds": file.seconds + event.seconds,
-    }
+    changes: dict[str, object] = {"status": status, "is_overtaken": False, "after_wave": 0, "is_asked_for": False}
+    changes |= {"rung": event.rung, "seconds": file.seconds + event.seconds}
     if event.rung != file.rung or event.attempt:
         changes["attempt"] = event.attempt
     if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:
@@ -65,18 +57,16 @@ def _(event: migration.FileMoved, state: RunState) -> None:
     if event.reason:
         changes |= {"reason": event.reason, "signature": event.signature}
         changes["failure"] = event.failure or derive_failure(event.signature)
-    state.migration.files[event.path] = file.model_copy(update=changes)
+    state.migration.files[event.path] = copy_with_changes(file, **changes)
 
 
 @apply_migration_event.register
 def _(event: migration.ShardsPlanned, state: RunState) -> None:
-    planned_paths: set[str] = set()
-    for shard in event.shards:
-        planned_paths.update(shard.files)
+    planned_paths = frozenset[str]().union(*(shard.files for shard in event.shards))
     for shard in list(state.migration.shards.values()):
         kept = tuple(path for path in shard.files if path not in planned_paths)
         if kept != shard.files:
-            state.migration.shards[shard.name] = shard.model_copy(update={"files": kept})
+            update_shard(state, shard.name, files=kept)
     state.migration.shards |= {shard.name: shard for shard in event.shards}
 
 
@@ -98,67 +88,48 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.migration.requested_recipe = None
     state.migration.revisions.append(event)
     restart_ladder(state, event.redo)
-    no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
-    questions = {}
     for item, question in state.approvals.items():
         if question.is_about_recipe and question.is_open:
-            questions[item] = question
-    state.approvals |= {item: question.model_copy(update=no) for item, question in questions.items()}
+            reason = f"the recipe was revised to {event.revision}"
+            update_approval(state, item, decision="deny", by=event.by, reason=reason)
 
 
 @apply_migration_event.register
 def _(event: migration.ShardReverted, state: RunState) -> None:
-    shard = state.migration.shards[event.shard]
-    state.migration.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
-    state.migration.requested_rollbacks = tuple(
-        name for name in state.migration.requested_rollbacks if name != event.shard
-    )
+    update_shard(state, event.shard, is_reverted=True)
+    _settle_rollback(state, event.shard)
     for path, blob in event.stands.items():
-        file = state.migration.files[path]
-        state.migration.files[path] = file.model_copy(update={"landed": None if blob == file.base else blob})
+        update_file(state, path, landed=None if blob == state.migration.files[path].base else blob)
 
 
 @apply_migration_event.register
 def _(event: migration.RollbackRefused, state: RunState) -> None:
-    state.migration.requested_rollbacks = tuple(
-        name for name in state.migration.requested_rollbacks if name != event.shard
-    )
+    _settle_rollback(state, event.shard)
     state.migration.rollback_reasons[event.shard] = event.reason
+
+
+def _settle_rollback(state: RunState, shard: str) -> None:
+    wanted = state.migration.requested_rollbacks
+    state.migration.requested_rollbacks = tuple(name for name in wanted if name != shard)
 
 
 @apply_migration_event.register
 def _(event: migration.FilesFlagged, state: RunState) -> None:
     for path in event.paths:
-        file = state.migration.files[path]
-        flags = tuple(dict.fromkeys((*file.flags, event.flag)))
-        state.migration.files[path] = file.model_copy(update={"flags": flags})
+        flags = (*state.migration.files[path].flags, event.flag)
+        update_file(state, path, flags=tuple(dict.fromkeys(flags)))
 
 
 def record_landed_shards(state: RunState, parts: tuple[LandedPart, ...]) -> None:
     """Book the commits that shards landed as."""
     for part in parts:
         if part.name in state.migration.shards:
-            state.migration.shards[part.name] = state.migration.shards[part.name].model_copy(
-                update={"commit": part.commit, "is_reverted": False}
-            )
+            update_shard(state, part.name, commit=part.commit, is_reverted=False)
 
 
-def restart_ladder(state: RunState, paths: tuple[str, ...], note: str = "") -> None:
-    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does.
-
-    `note` is what a person says to the models on the ladder.
-    """
+def restart_ladder(state: RunState, paths: tuple[str, ...]) -> None:
+    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does."""
     for path in paths:
-        file = state.migration.files[path]
-        status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.DISCOVERED)
-        fresh = {
-            "status": status,
-            "rung": -1,
-            "attempt": 0,
-            "blob": None,
-            "left": None,
-            "flags": (),
-            "is_overtaken": False,
-            "note": note or file.note,
-        }
-        state.migration.files[path] = file.model_copy(update=fresh)
+        update_file(
+            state, path, FileStatus.DISCOVERED, rung=-1, attempt=0, blob=None, left=None, flags=(), is_overtaken=False
+        )

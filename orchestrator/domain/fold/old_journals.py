@@ -23,6 +23,4 @@ def derive_notice_code(text: str) -> tuple[str, str]:
 
 def derive_failure(signature: str) -> FailureKind | None:
     """Return the kind of a failure from a journal that was written before failures had one, as far as it is known."""
-    if signature.startswith("does not parse"):
-        return FailureKind.PARSE
-    return None
+    return FailureKind.PARSE if signature.startswith("does not parse") else None

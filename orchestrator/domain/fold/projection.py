@@ -7,9 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from orchestrator.domain.event import forge, migration, people, run
 from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
-from orchestrator.domain.fold.deadlines import shift_deadlines
+from orchestrator.domain.fold import spend
 from orchestrator.domain.fold.run import apply_run_event
-from orchestrator.domain.fold.spend import TIMED_EVENTS, record_forge_checks, record_question_time, record_work_time
 from orchestrator.domain.ids import parse_effect_name
 from orchestrator.domain.migration.burndown import record_tick
 from orchestrator.domain.run.state import RunState
@@ -80,7 +79,7 @@ def _begin_epoch(state: RunState, _event: run.EngineStarted, at: datetime) -> No
     state.earlier_s = state.settled_s = state.wall_s
     state.epoch_at = at
     if state.last_at is not None and at < state.last_at:  # the clock was set back between two engines
-        shift_deadlines(state, at - state.last_at)
+        spend.shift_deadlines(state, at - state.last_at)
 
 
 def _end_effect(state: RunState, event: Done, _at: datetime) -> None:
@@ -90,10 +89,7 @@ def _end_effect(state: RunState, event: Done, _at: datetime) -> None:
 _BEFORE: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Intent, _begin_effect),
     (run.EngineStarted, _begin_epoch),
-    ((people.ApprovalRequested, people.ApprovalDecided), record_question_time),
-    (forge.ChecksSeen, record_forge_checks),
+    ((people.ApprovalRequested, people.ApprovalDecided), spend.record_question_time),
+    (forge.ChecksSeen, spend.record_forge_checks),
 )
-_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = (
-    (Done, _end_effect),
-    (TIMED_EVENTS, record_work_time),
-)
+_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = ((Done, _end_effect), (spend.TIMED_EVENTS, spend.record_work_time))

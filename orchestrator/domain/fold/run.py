@@ -3,14 +3,14 @@
 from datetime import timedelta
 from functools import singledispatch
 
-from orchestrator.domain.commands.goal import apply_command, build_answered_approval, collect_granted_criteria
+from orchestrator.domain.commands.goal import apply_command, collect_granted_criteria
 from orchestrator.domain.commands.migration import request_revision
-from orchestrator.domain.event import external, forge, landing, migration, people, run, work
+from orchestrator.domain.event import external, forge, landing, people, run, work
 from orchestrator.domain.event.base import Event
-from orchestrator.domain.fold.deadlines import shift_deadlines
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
 from orchestrator.domain.fold.old_journals import derive_notice_code
-from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost
+from orchestrator.domain.fold.record_updates import update_approval, update_session, update_task
+from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
 from orchestrator.domain.recipe.recorded import read_recorded_recipe
@@ -19,7 +19,6 @@ from orchestrator.domain.run.contract import freeze_contract
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations
-from orchestrator.domain.transitions import TASK_TRANSITIONS, apply_transition
 
 
 @singledispatch
@@ -34,12 +33,6 @@ def _get_task(state: RunState, event: Event) -> TaskState:
     if event.task is None or event.task not in state.tasks:
         raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
     return state.tasks[event.task]
-
-
-def _update_task(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
-    if status is not None:
-        changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
-    state.tasks[task.spec.id] = task.model_copy(update=changes)
 
 
 # --- the run -------------------------------------------------------------------------------------------------------
@@ -130,9 +123,8 @@ def _(event: run.PrOpened, state: RunState) -> None:
         state.forge_checks, state.forge_checks_since = None, None
     if event.group:
         state.migration.prs[event.group] = event
-        state.migration.requested_publications = tuple(
-            group for group in state.migration.requested_publications if group != event.group
-        )
+        wanted = state.migration.requested_publications
+        state.migration.requested_publications = tuple(group for group in wanted if group != event.group)
 
 
 @apply_run_event.register
@@ -173,14 +165,16 @@ def _(event: people.ApprovalRequested, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: people.ApprovalDecided, state: RunState) -> None:
-    answer = build_answered_approval(state, event.item, event.decision, event.by, event.reason)
-    state.approvals[event.item] = answer
-    if event.decision == "approve" and answer.approval.settings:
-        state.overrides = (*state.overrides, answer.approval.settings)
-    if event.decision == "approve" and answer.approval.recipe is not None:
-        request_revision(state, answer.approval.recipe)
-    if event.decision == "approve" and state.goal.contract:
-        state.goal.contract = state.goal.contract.with_criteria(answer.approval.criteria)
+    update_approval(state, event.item, decision=event.decision, by=event.by, reason=event.reason)
+    if event.decision != "approve":
+        return
+    question = state.approvals[event.item].approval
+    if question.settings:
+        state.overrides = (*state.overrides, question.settings)
+    if question.recipe is not None:
+        request_revision(state, question.recipe)
+    if state.goal.contract:
+        state.goal.contract = state.goal.contract.with_criteria(question.criteria)
 
 
 # --- planning and attempts -----------------------------------------------------------------------------------------
@@ -193,47 +187,47 @@ def _(event: work.TaskCreated, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.PlanningStarted, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), TaskStatus.PLANNING, rounds=event.round)
+    update_task(state, _get_task(state, event), TaskStatus.PLANNING, rounds=event.round)
 
 
 @apply_run_event.register
 def _(event: work.PlanSubmitted, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), TaskStatus.WAITING)
+    update_task(state, _get_task(state, event), TaskStatus.WAITING)
 
 
 @apply_run_event.register
 def _(event: work.PlanningEnded, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), TaskStatus.DONE, handoff=event.handoff)
+    update_task(state, _get_task(state, event), TaskStatus.DONE, handoff=event.handoff)
 
 
 @apply_run_event.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
     task = _get_task(state, event)
-    _update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
+    update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
 
 
 @apply_run_event.register
 def _(event: work.CandidateTaken, state: RunState) -> None:
     task = _get_task(state, event)
-    _update_task(state, task, candidates=(*task.candidates, event))
+    update_task(state, task, candidates=(*task.candidates, event))
 
 
 @apply_run_event.register
 def _(event: work.AttemptEnded, state: RunState) -> None:
     task = _get_task(state, event)
-    _update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+    update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
 
 
 @apply_run_event.register
 def _(event: work.VerdictGiven, state: RunState) -> None:
     task = _get_task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
-    _update_task(state, task, status, verdicts=(*task.verdicts, event))
+    update_task(state, task, status, verdicts=(*task.verdicts, event))
 
 
 @apply_run_event.register
 def _(event: work.TaskEnded, state: RunState) -> None:
-    _update_task(state, _get_task(state, event), event.status, reason=event.reason, cause=event.cause)
+    update_task(state, _get_task(state, event), event.status, reason=event.reason, cause=event.cause)
 
 
 # --- conversations -------------------------------------------------------------------------------------------------
@@ -241,13 +235,13 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.SessionStarted, state: RunState) -> None:
-    task = state.tasks.get(event.task) if event.task is not None else None
+    attempts = state.tasks[event.task].attempts if event.task in state.tasks else ()
     state.sessions[event.session] = SessionState(
         session=event.session,
         role=event.role,
         task=event.task,
         model=event.model,
-        attempt=len(task.attempts) if task is not None else 0,
+        attempt=len(attempts),
     )
 
 
@@ -264,20 +258,16 @@ def _(event: work.ModelFailed, state: RunState) -> None:
         return  # nobody answered, or nothing was asked of anybody
     _count_answer(state, event)
     if event.pool and event.opens_at:
-        state.spend.provider_pauses[event.pool] = max(
-            event.opens_at, state.spend.provider_pauses.get(event.pool, event.opens_at)
-        )
+        pauses = state.spend.provider_pauses
+        pauses[event.pool] = max(event.opens_at, pauses.get(event.pool, event.opens_at))
 
 
 def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
     """Count by the model that was asked: a reply names the model that says it answered."""
     call = state.open_intents.get(event.key)
     if event.task is not None:
-        if isinstance(call, work.ModelCalled):
-            model = call.model
-        else:
-            model = state.sessions[event.session].model
-        state.spend.answer_counts[f"{event.role} {event.task} {model}"] += 1
+        asked = call if isinstance(call, work.ModelCalled) else state.sessions[event.session]
+        state.spend.answer_counts[f"{event.role} {event.task} {asked.model}"] += 1
 
 
 @apply_run_event.register
@@ -285,23 +275,18 @@ def _(event: work.ToolReturned, state: RunState) -> None:
     call, session = state.open_intents.get(event.key), state.sessions.get(event.session)
     if not isinstance(call, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
         return
-    if state.started:
-        repository = state.started.repository
-    else:
-        repository = ""
+    repository = state.started.repository if state.started else ""
     state.policy_violations += find_policy_violations(call, event, session.attempt if session else 0, repository)
 
 
 @apply_run_event.register
 def _(event: work.TurnEnded, state: RunState) -> None:
-    session = state.sessions[event.session]
-    state.sessions[event.session] = copy_with_changes(session, turns=event.turn + 1)
+    update_session(state, event.session, turns=event.turn + 1)
 
 
 @apply_run_event.register
 def _(event: work.SessionEnded, state: RunState) -> None:
-    session = state.sessions[event.session]
-    state.sessions[event.session] = copy_with_changes(session, ended=event.exit)
+    update_session(state, event.session, ended=event.exit)
 
 
 # --- the queue -----------------------------------------------------------------------------------------------------
@@ -323,7 +308,7 @@ def _(event: landing.UnitEjected, state: RunState) -> None:
     state.ejections.append(event)
     task = state.tasks.get(parse_unit_task(event.unit))
     if task is not None:
-        _update_task(state, task, ejections=(*task.ejections, event))
+        update_task(state, task, ejections=(*task.ejections, event))
 
 
 @apply_run_event.register
@@ -333,17 +318,13 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
     for unit in event.units:
         task = state.tasks.get(parse_unit_task(unit))
         if task is not None:
-            _update_task(state, task, TaskStatus.MERGED)
+            update_task(state, task, TaskStatus.MERGED)
 
 
 # --- migrations ----------------------------------------------------------------------------------------------------
 
-for _kind in (
-    *(migration.FilesFound, migration.StepFinished, migration.FileMoved, migration.ShardsPlanned),
-    *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
-    *(migration.RollbackRefused, migration.FilesFlagged),
-):
-    apply_run_event.register(_kind, apply_migration_event)
+for _kind, _apply in apply_migration_event.registry.items():
+    apply_run_event.register(_kind, _apply)
 
 
 # --- notifications -------------------------------------------------------------------------------------------------

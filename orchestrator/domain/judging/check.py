@@ -41,6 +41,7 @@ class TestOutcome(StrEnum):
         return self in {TestOutcome.FAILED, TestOutcome.ERROR}
 
 
+PASSED_OUTCOMES = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 Outcomes = Mapping[str, TestOutcome]
 """Test id → outcome."""
 
@@ -92,12 +93,8 @@ class TestCounts(FrozenModel):
         return self.passed + self.failed + self.errors + self.skipped
 
     def __add__(self, other: "TestCounts") -> "TestCounts":
-        return TestCounts(
-            passed=self.passed + other.passed,
-            failed=self.failed + other.failed,
-            errors=self.errors + other.errors,
-            skipped=self.skipped + other.skipped,
-        )
+        counts = other.model_dump()
+        return TestCounts(**{name: count + counts[name] for name, count in self.model_dump().items()})
 
 
 class ReceiptStatus(StrEnum):
@@ -187,12 +184,7 @@ class Difference(FrozenModel):
         return bool(self.missing_tests or self.newly_skipped or self.problems)
 
     def __add__(self, other: "Difference") -> "Difference":
-        return Difference(
-            new_failures=self.new_failures + other.new_failures,
-            missing_tests=self.missing_tests + other.missing_tests,
-            newly_skipped=self.newly_skipped + other.newly_skipped,
-            fixed=self.fixed + other.fixed,
-            problems=self.problems + other.problems,
-            flaky=tuple(dict.fromkeys(self.flaky + other.flaky)),
-            unsettled=tuple(dict.fromkeys(self.unsettled + other.unsettled)),
-        )
+        sums = {name: lost + getattr(other, name) for name, lost in self}
+        for name in ("flaky", "unsettled"):
+            sums[name] = tuple(dict.fromkeys(sums[name]))
+        return Difference(**sums)

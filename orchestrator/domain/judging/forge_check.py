@@ -34,7 +34,7 @@ def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
     Of very many those go that passed, so that what is left never means more than all of them.
     """
     ordered = sorted(checks, key=lambda check: (_ORDER.index(check.state), check.name, check.url))
-    return tuple(_limit_check(check) for check in ordered[:MAX_CHECKS])
+    return tuple(map(_limit_check, ordered[:MAX_CHECKS]))
 
 
 def _limit_check(check: ForgeCheck) -> ForgeCheck:
@@ -63,9 +63,7 @@ def compute_checks_outcome(
     is_over = waited_s >= longest_s
     states = {check.state for check in checks}
     if not states:
-        if is_over or waited_s >= grace_s:
-            return "none"
-        return "waits"
+        return "none" if is_over or waited_s >= grace_s else "waits"
     if "pending" not in states and "failed" in states:
         return "failed"
     if states == {"passed"} and (is_steady or is_over):

@@ -39,16 +39,14 @@ class ReviewMaterial(FrozenModel):
 
 def get_review_points(task: Task) -> Mapping[str, str]:
     """Return the points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
-    numbered = {}
-    for number, text in enumerate(task.acceptance, start=1):
-        numbered[f"A{number}"] = text
+    numbered = {f"A{number}": text for number, text in enumerate(task.acceptance, start=1)}
     return {OUTCOME_POINT: task.outcome} | numbered
 
 
 def find_approval_problems(
     task: Task, findings: Sequence[PointFinding], material: ReviewMaterial, checks: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the reasons why findings are no approval: each point needs one that is met, with evidence that exists.
+) -> Iterator[str]:
+    """Yield the reasons why findings are no approval: each point needs one that is met, with evidence that exists.
 
     Args:
         task: what was asked for.
@@ -56,12 +54,7 @@ def find_approval_problems(
         material: what it saw.
         checks: the ids of the checks that it was told of.
     """
-    return tuple(_iterate_problems(get_review_points(task), findings, material, checks))
-
-
-def _iterate_problems(
-    points: Mapping[str, str], findings: Sequence[PointFinding], material: ReviewMaterial, checks: Sequence[str]
-) -> Iterator[str]:
+    points = get_review_points(task)
     ids = [finding.id for finding in findings]
     yield from (f"there is no finding for point {name}" for name in points if name not in ids)
     yield from (f"there are two findings for point {name}" for name in points if ids.count(name) > 1)

@@ -5,6 +5,8 @@ same test failing, because whoever makes it vanish also hides that somebody else
 as a whole, such as a hang, is the symptom `GATE_SYMPTOM`: a run that shows it may hide all others.
 """
 
+from collections.abc import Iterable
+
 from orchestrator.domain.judging.check import Difference
 
 GATE_SYMPTOM = "(gate)"
@@ -14,16 +16,10 @@ SKIPPED_SUFFIX = " (skipped)"
 
 def collect_symptoms(difference: Difference) -> frozenset[str]:
     """Return every symptom that a difference to the baseline shows."""
-    return frozenset(
-        {
-            *([GATE_SYMPTOM] if difference.problems else []),
-            *difference.new_failures,
-            *difference.unsettled,
-            *difference.flaky,
-            *(test + MISSING_SUFFIX for test in difference.missing_tests),
-            *(test + SKIPPED_SUFFIX for test in difference.newly_skipped),
-        }
-    )
+    missing = (test + MISSING_SUFFIX for test in difference.missing_tests)
+    skipped = (test + SKIPPED_SUFFIX for test in difference.newly_skipped)
+    found = (*difference.new_failures, *difference.unsettled, *difference.flaky, *missing, *skipped)
+    return frozenset(found) | ({GATE_SYMPTOM} if difference.problems else set())
 
 
 def get_symptom_test(symptom: str) -> str:
@@ -36,18 +32,21 @@ def get_symptom_test(symptom: str) -> str:
 def can_hide_symptom(run_symptoms: frozenset[str], symptom: str) -> bool:
     """Return True if a run that showed `run_symptoms`, and not `symptom`, may have failed to show it."""
     test = get_symptom_test(symptom)
-    return symptom != GATE_SYMPTOM and (
-        GATE_SYMPTOM in run_symptoms or test + MISSING_SUFFIX in run_symptoms or test + SKIPPED_SUFFIX in run_symptoms
-    )
+    hiding = {GATE_SYMPTOM, test + MISSING_SUFFIX, test + SKIPPED_SUFFIX}
+    return symptom != GATE_SYMPTOM and not hiding.isdisjoint(run_symptoms)
 
 
 def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Difference:
     """Return the part of a difference that these symptoms stand for."""
+
+    def keep_tests(tests: Iterable[str], suffix: str = "") -> tuple[str, ...]:
+        return tuple(test for test in tests if test + suffix in symptoms)
+
     return Difference(
         problems=difference.problems if GATE_SYMPTOM in symptoms else (),
-        new_failures=tuple(test for test in difference.new_failures if test in symptoms),
-        unsettled=tuple(test for test in difference.unsettled if test in symptoms),
-        flaky=tuple(test for test in difference.flaky if test in symptoms),
-        missing_tests=tuple(test for test in difference.missing_tests if test + MISSING_SUFFIX in symptoms),
-        newly_skipped=tuple(test for test in difference.newly_skipped if test + SKIPPED_SUFFIX in symptoms),
+        new_failures=keep_tests(difference.new_failures),
+        unsettled=keep_tests(difference.unsettled),
+        flaky=keep_tests(difference.flaky),
+        missing_tests=keep_tests(difference.missing_tests, MISSING_SUFFIX),
+        newly_skipped=keep_tests(difference.newly_skipped, SKIPPED_SUFFIX),
     )

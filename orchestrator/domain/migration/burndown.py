@@ -36,9 +36,7 @@ def get_found_weight(file: FileRecord, has_sites: bool = True) -> float:
 def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
     """Return the weight of the sites that a file still has on the PR branch; never more than were found."""
     if not has_sites:
-        if file.status in _DONE:
-            return 0.0
-        return 1.0
+        return 0.0 if file.status in _DONE else 1.0
     if file.sites:
         return get_found_weight(file) * min(file.remaining_sites, file.sites) / file.sites
     return 0.0
@@ -100,11 +98,12 @@ def _make_moved_tick(state: RunState, at: datetime, before: FileRecord, after: F
 
 
 def _make_tick(state: RunState, at: datetime, sites: float, files: dict[str, int], mark: str) -> Tick:
-    last = state.migration.burndown[-1] if state.migration.burndown and mark != "inventory" else None
+    earlier = state.migration.burndown if mark != "inventory" else []
+    last = [Tick(at=0.0, sites=0.0), *earlier[-1:]][-1]
     start = state.migration.inventory_at or at
     return Tick(
-        at=round(max((at - start).total_seconds(), last.at if last else 0.0), 3),
-        worked=round(max(state.wall_s, last.worked if last else 0.0), 3),
+        at=round(max((at - start).total_seconds(), last.at), 3),
+        worked=round(max(state.wall_s, last.worked), 3),
         sites=sites,
         files=files,
         spent_usd=float(state.spend.total.cost_usd),
@@ -151,7 +150,5 @@ def _pick_spread(ticks: Sequence[Tick], indices: Iterable[int], room: int) -> li
         return []
     begin, end = ticks[0].worked, ticks[-1].worked
     stretch = (end - begin) / room or 1.0
-    last_in = {}
-    for index in indices:
-        last_in[min(int((ticks[index].worked - begin) / stretch), room - 1)] = index
+    last_in = {min(int((ticks[index].worked - begin) / stretch), room - 1): index for index in indices}
     return list(last_in.values())

@@ -35,7 +35,7 @@ class FileStatus(StrEnum):
     @property
     def is_terminal(self) -> bool:
         """True if nothing more will happen to the file by itself."""
-        return self in _TERMINAL
+        return self not in _UNDER_WAY
 
     @property
     def is_failed(self) -> bool:
@@ -48,12 +48,7 @@ class FileStatus(StrEnum):
         return self in {FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 
 
-_TERMINAL = frozenset(
-    {
-        *(FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED),
-        *(FileStatus.NEEDS_HUMAN, FileStatus.SKIPPED, FileStatus.REVERTED),
-    }
-)
+_UNDER_WAY = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.EJECTED}
 
 
 class SitePlace(FrozenModel):
@@ -189,9 +184,7 @@ class Shard(FrozenModel):
 def build_next_shard_name(name: str) -> str:
     """Return `core.r1` for `core`, `core.r2` for `core.r1`."""
     stem, dot, number = name.rpartition(".r")
-    if dot and number.isdigit():
-        return f"{stem}.r{int(number) + 1}"
-    return f"{name}.r1"
+    return f"{stem}.r{int(number) + 1}" if dot and number.isdigit() else f"{name}.r1"
 
 
 class Wave(FrozenModel):

@@ -1,6 +1,7 @@
 """Usual paths of credentials, in a home directory and in a checkout."""
 
 from fnmatch import fnmatchcase
+from itertools import product
 
 CREDENTIAL_PATHS = (
     *(".ssh", ".aws", ".gnupg", ".config", ".kube", ".docker", ".azure", ".oci", ".password-store", ".terraform.d"),
@@ -34,7 +35,5 @@ SECRET_FILE_EXAMPLES = (
 
 def is_secret_path(path: str) -> bool:
     """Return True if a path is known for secrets by its own name or that of a directory it lies in."""
-    for name in path.lower().split("/"):
-        if any(fnmatchcase(name, glob) for glob in SECRET_NAME_GLOBS):
-            return True
-    return False
+    names = path.lower().split("/")
+    return any(fnmatchcase(name, glob) for name, glob in product(names, SECRET_NAME_GLOBS))

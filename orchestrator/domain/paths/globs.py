@@ -2,6 +2,7 @@
 
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
@@ -14,10 +15,8 @@ def is_glob(text: str) -> bool:
     """Return True if a text is a glob of files: no negation, no comment, no escape, no range that runs backwards."""
     if not text.strip() or text[0] in "!#" or set(text) & {"\\", "\0", "\n"}:
         return False
-    for ranges in map(_RANGE.findall, _SET.findall(text)):
-        if any(first > last for first, last in ranges):
-            return False
-    return True
+    ranges = chain.from_iterable(map(_RANGE.findall, _SET.findall(text)))
+    return all(first <= last for first, last in ranges)
 
 
 def can_overlap(left: str, right: str) -> bool:

@@ -16,12 +16,6 @@ def select_environment(env: RecipeEnv, name: EnvironmentName) -> RecipeEnv:
     own, vars_, directories = env.after, env.vars_after, env.read_only_after
     if name == "before":
         own, vars_, directories = env.before, env.vars_before, env.read_only_before
-    return RecipeEnv(
-        share=env.share,
-        read_only=(*directories, *env.read_only),
-        vars=env.vars | vars_,
-        deps=env.deps,
-        setup=(*env.setup, *own),
-        compat=env.compat,
-        network=env.network,
-    )
+    changes = {"read_only": (*directories, *env.read_only), "vars": env.vars | vars_, "setup": (*env.setup, *own)}
+    common = {"share", "deps", "compat", "network"}
+    return RecipeEnv(**env.model_dump(include=common), **changes)

@@ -68,9 +68,8 @@ class Recipe(FrozenModel):
     @model_validator(mode="after")
     def _check_references(self) -> Self:
         if self.step[0].when == "failed":
-            raise build_key_problem(
-                ("step", 0, "when"), "'failed' takes nothing here: nothing can have failed before it"
-            )
+            text = "'failed' takes nothing here: nothing can have failed before it"
+            raise build_key_problem(("step", 0, "when"), text)
         sites = [site.id for site in self.scope.site]
         for number, invariant in enumerate(self.invariant):
             if invariant.site and invariant.site not in sites:
@@ -78,9 +77,8 @@ class Recipe(FrozenModel):
                 text = f"there is no scope.site {invariant.site!r}; there are: {known}"
                 raise build_key_problem(("invariant", number, "site"), text)
         if self.judge.diff_review == "llm" and "llm" not in self.step_kinds:
-            raise build_key_problem(
-                ("judge", "diff_review"), "'llm' reviews what models write, but no step has kind = 'llm'"
-            )
+            text = "'llm' reviews what models write, but no step has kind = 'llm'"
+            raise build_key_problem(("judge", "diff_review"), text)
         for number, step in enumerate(self.step[:-1]):
             if step.kind == "human":
                 raise build_key_problem(("step", number, "kind"), "'human' is the last rung of the ladder")

@@ -39,9 +39,8 @@ class ShardRules(FrozenModel):
         for pair in pairs:
             pattern, arrow, template = pair.partition(PAIR_SEPARATOR)
             if not arrow or not template.strip():
-                raise ValueError(
-                    f"{pair!r} is no pair: write 'PATTERN -> TEMPLATE', as in 'src/(.+)\\.py -> tests/\\1.py'"
-                )
+                example = r"'src/(.+)\.py -> tests/\1.py'"
+                raise ValueError(f"{pair!r} is no pair: write 'PATTERN -> TEMPLATE', as in {example}")
             try:
                 groups = re.compile(pattern.strip()).groups
             except re.error as error:

@@ -212,16 +212,12 @@ def _check_kind(values: object) -> object:
     return values
 
 
-def _choose_tag(values: object) -> str:
-    return _TAGS[_read_kind(values)]
-
-
 Step = Annotated[
     Annotated[CommandStep, Tag("CommandStep")]
     | Annotated[RewriteStep, Tag("RewriteStep")]
     | Annotated[ModelStep, Tag("ModelStep")]
     | Annotated[HumanStep, Tag("HumanStep")],
-    Discriminator(_choose_tag),
+    Discriminator(lambda values: _TAGS[_read_kind(values)]),
     BeforeValidator(_check_kind),
 ]
 """One rung, of any kind; without `kind` it is a command."""

@@ -1,11 +1,13 @@
 """Attempts: one try at a task, how it began and how it ended."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
 from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.task import EndCause
 
 AttemptMode = Literal["fresh", "revise", "restart", "fork"]
 
@@ -35,6 +37,16 @@ class Exit(StrEnum):
     def is_out_of_room(self) -> bool:
         """True if the session was too short for its task."""
         return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
+
+
+CAUSE_BY_EXIT: Mapping[Exit, EndCause] = {
+    **dict.fromkeys((Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.STUCK, Exit.UNKEEPABLE), EndCause.UNFINISHED),
+    Exit.OUT_OF_BUDGET: EndCause.BUDGET_SPENT,
+    Exit.MALFORMED: EndCause.MODEL_UNREADABLE,
+    Exit.REFUSED: EndCause.MODEL_REFUSED,
+    Exit.VETOED: EndCause.REFUSED_BY_HOOK,
+}
+"""The cause that follows from each end of a session that gave no result."""
 
 
 class Fork(FrozenModel):

@@ -25,9 +25,7 @@ class Criterion(FrozenModel):
     @property
     def check(self) -> str:
         """The id of the check that the command is run as."""
-        if self.id == GATE_CRITERION:
-            return self.id
-        return f"contract-{self.id}"
+        return self.id if self.id == GATE_CRITERION else f"contract-{self.id}"
 
 
 class Contract(FrozenModel):

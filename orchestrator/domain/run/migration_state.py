@@ -53,9 +53,7 @@ class MigrationState:
     @property
     def current_wave_number(self) -> int:
         """The number of the wave that has not ended, 0 if there is none."""
-        if self.waves and not self.waves[-1].is_over:
-            return self.waves[-1].number
-        return 0
+        return self.waves[-1].number if self.waves and not self.waves[-1].is_over else 0
 
     def find_shard_of_file(self, path: str) -> Shard | None:
         """Return the shard that holds a file."""

@@ -91,9 +91,8 @@ def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         if any("\0" in command or not command.strip() for command in draft.checks):
             yield f"task {draft.key!r} has a check that is no command"
         if draft.kind == "branch" and limits.depth + 1 >= limits.max_depth:
-            yield (
-                f"task {draft.key!r} is a branch, but planners stand at most {limits.max_depth} deep: make it a leaf"
-            )
+            depth = f"planners stand at most {limits.max_depth} deep"
+            yield f"task {draft.key!r} is a branch, but {depth}: make it a leaf"
         if draft.kind == "branch" and (draft.checks or draft.variant):
             yield f"task {draft.key!r} is a branch, and `checks` and `variant` are for leaves: leave them away"
         elif draft.variant is not None and draft.variant not in limits.variants:

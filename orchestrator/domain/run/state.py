@@ -1,13 +1,14 @@
 """The state of a run: the fold of its events. Only `fold_events` makes and changes it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
+from orchestrator.domain import ids
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.commands.definitions import Retry
@@ -17,16 +18,7 @@ from orchestrator.domain.event.landing import LandingFinished, TrialJudged, Unit
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import (
-    CommitId,
-    SessionId,
-    TaskId,
-    UnitId,
-    build_unit_id,
-    is_about_group,
-    parse_progress_topic,
-    parse_tier_task,
-)
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.domain.run.attempt import Attempt, Exit
@@ -60,38 +52,39 @@ class TaskState(FrozenModel):
     @property
     def attempt(self) -> Attempt | None:
         """The latest attempt."""
-        if self.attempts:
-            return self.attempts[-1]
-        return None
+        return self.attempts[-1] if self.attempts else None
 
     @property
     def candidate(self) -> CandidateTaken | None:
         """The candidate of the latest attempt, if it has one."""
-        latest = self.candidates[-1] if self.candidates else None
-        if latest and self.attempt and latest.number == self.attempt.number:
-            return latest
-        return None
+        return _pick_last(self.candidates, self._attempt_number)
 
     @property
     def verdict(self) -> VerdictGiven | None:
         """The verdict on the latest attempt, if there is one."""
-        latest = self.verdicts[-1] if self.verdicts else None
-        if latest and self.attempt and latest.number == self.attempt.number:
-            return latest
-        return None
+        return _pick_last(self.verdicts, self._attempt_number)
 
     @property
     def unit(self) -> UnitId:
         """The name of the latest attempt in the queue."""
-        return build_unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
+        return ids.build_unit_id(self.spec.id, self._attempt_number)
 
     @property
     def ejection(self) -> UnitEjected | None:
         """The queue's reason for ejecting the latest attempt, if it did."""
-        latest = self.ejections[-1] if self.ejections else None
-        if latest and latest.unit == self.unit:
-            return latest
-        return None
+        return self.ejections[-1] if self.ejections and self.ejections[-1].unit == self.unit else None
+
+    @property
+    def _attempt_number(self) -> int:
+        return self.attempt.number if self.attempt else 0
+
+
+_OfAttempt = TypeVar("_OfAttempt", CandidateTaken, VerdictGiven)
+
+
+def _pick_last(found: Sequence[_OfAttempt], number: int) -> _OfAttempt | None:
+    """Return the last one if it is of this attempt."""
+    return found[-1] if found and found[-1].number == number else None
 
 
 class SessionState(FrozenModel):
@@ -197,9 +190,7 @@ class RunState:
     @property
     def head(self) -> CommitId | None:
         """The last commit that landed, None while the PR branch does not exist."""
-        if self.landings:
-            return self.landings[-1].new
-        return None
+        return self.landings[-1].new if self.landings else None
 
     @property
     def pending_approvals(self) -> list[ApprovalState]:
@@ -212,20 +203,15 @@ class RunState:
         subject = approval.subject
         match approval.matter:
             case "sample":
-                topic, has_swept = (
-                    parse_progress_topic(subject),
-                    any(wave.kind == "sweep" for wave in self.migration.waves),
-                )
+                topic = ids.parse_progress_topic(subject)
+                has_swept = any(wave.kind == "sweep" for wave in self.migration.waves)
                 return approval.item != self._find_latest_question(topic) or (topic == "sample" and has_swept)
             case "tier":
-                return self._has_ended(parse_tier_task(subject))
+                return self._has_ended(ids.parse_tier_task(subject))
             case "plan":
-                planned = []
-                for task in self.tasks.values():
-                    if task.spec.approval == approval.item:
-                        planned.append(task)
+                planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
                 return bool(planned) and all(task.status.is_terminal for task in planned)
-            case "pull-request" if not is_about_group(subject):
+            case "pull-request" if not ids.is_about_group(subject):
                 return self.head is not None and not self.head.startswith(subject)
         return False
 
@@ -234,11 +220,8 @@ class RunState:
 
     def _find_latest_question(self, subject: str) -> str:
         """Return the last question on this subject whether a migration is to go on."""
-        latest = ""
-        for question in self._list_questions("sample"):
-            if parse_progress_topic(question.approval.subject) == subject:
-                latest = question.approval.item
-        return latest
+        asked = [question.approval for question in self._list_questions("sample")]
+        return next((one.item for one in reversed(asked) if ids.parse_progress_topic(one.subject) == subject), "")
 
     def _list_questions(self, matter: ApprovalMatter) -> list[ApprovalState]:
         return [question for question in self.approvals.values() if question.approval.matter == matter]
@@ -246,18 +229,14 @@ class RunState:
     @property
     def unapproved_violations(self) -> list[PolicyViolation]:
         """The policy violations without a request for a tier that the user granted."""
-        violations = self.policy_violations
-        return [
-            violation for violation in violations if violation.kind != "tier" or not self._was_granted(violation.task)
-        ]
-
-    def _was_granted(self, task: TaskId | None) -> bool:
-        return task is not None and any(request.decision == "approve" for request in self.list_tier_requests(task))
+        requests = [request for request in self._list_questions("tier") if request.decision == "approve"]
+        granted = {ids.parse_tier_task(request.approval.subject) for request in requests}
+        return [one for one in self.policy_violations if one.kind != "tier" or one.task not in granted]
 
     def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
         """Return the questions in which the workers of a task asked for tiers, oldest first."""
         questions = self._list_questions("tier")
-        return [question for question in questions if parse_tier_task(question.approval.subject) == task]
+        return [question for question in questions if ids.parse_tier_task(question.approval.subject) == task]
 
     @property
     def landed_units(self) -> frozenset[UnitId]:

@@ -88,12 +88,7 @@ class TaskStatus(StrEnum):
 
 
 _REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
-_TERMINAL = frozenset(
-    {
-        *_REACHED,
-        *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
-    }
-)
+_TERMINAL = frozenset({*_REACHED, *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED)})
 
 
 class EndCause(StrEnum):
@@ -129,9 +124,5 @@ class EndCause(StrEnum):
         return self in _INFRASTRUCTURE
 
 
-_INFRASTRUCTURE = frozenset(
-    {
-        *(EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED),
-        *(EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE),
-    }
-)
+_UNTOLD = {EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED}
+_INFRASTRUCTURE = _UNTOLD | {EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE}

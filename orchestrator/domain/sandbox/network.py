@@ -23,14 +23,5 @@ class NetworkDecision(FrozenModel):
 
 def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
     """Return one line for each connection that a command was refused."""
-    return tuple(
-        f"{decision.host}:{decision.port}: {decision.reason}" + _format_times(decision.times)
-        for decision in decisions
-        if not decision.allowed
-    )
-
-
-def _format_times(count: int) -> str:
-    if count > 1:
-        return f" ({count} times)"
-    return ""
+    refused = [decision for decision in decisions if not decision.allowed]
+    return tuple(f"{one.host}:{one.port}: {one.reason}" + f" ({one.times} times)" * (one.times > 1) for one in refused)

@@ -9,8 +9,7 @@ from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.sandbox.network import describe_refused_hosts
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.sandbox.violation_patterns import (
     QuotedViolation,
     ViolationKind,
@@ -87,12 +86,8 @@ def _find_violations(call: ToolCalled, result: ToolReturned, repository: str) ->
     if reach == ToolReach.COMMAND:
         yield from _find_in_shell(call, result)
     elif reach == ToolReach.TIER:
-        yield (
-            "tier",
-            f"asked for {_format_arguments(call)}",
-            result.observation.head,
-            "words" if result.ok else "refusal",
-        )
+        evidence: ViolationEvidence = "words" if result.ok else "refusal"
+        yield "tier", f"asked for {_format_arguments(call)}", result.observation.head, evidence
     elif reach == ToolReach.FILES and not result.ok:
         yield from _find_in_file_tool(call, result, repository)
 
@@ -152,9 +147,7 @@ def _describe_end(result: ToolReturned) -> str:
 
 def _format_arguments(call: ToolCalled) -> str:
     tier, reason = _read_argument(call.arguments.head, "tier"), _read_argument(call.arguments.head, "reason")
-    if tier:
-        return f"tier {tier}: {reason}"
-    return call.arguments.head
+    return f"tier {tier}: {reason}" if tier else call.arguments.head
 
 
 def _read_argument(head: str, name: str) -> str:
@@ -167,7 +160,5 @@ def _read_argument(head: str, name: str) -> str:
         if not isinstance(arguments, dict):
             return ""
         value = arguments.get(name, "")
-        if isinstance(value, str):
-            return value
-        return json.dumps(value)
+        return value if isinstance(value, str) else json.dumps(value)
     return head

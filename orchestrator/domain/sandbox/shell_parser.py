@@ -95,17 +95,13 @@ def _find_env_command(arguments: str) -> str:
     arguments = arguments.strip()
     while match := _ENV_OPTION.match(arguments) or _ASSIGNMENT.match(arguments):
         arguments = arguments[match.end() :]
-    if arguments.startswith((">", "<", "2>")):
-        return ""
-    return arguments
+    return "" if arguments.startswith((">", "<", "2>")) else arguments
 
 
 def _select_reach(program: str, arguments: str) -> str:
     if program in _TALKERS:
         start = arguments.find(">")
-        if start >= 0:
-            return arguments[start:]
-        return ""
+        return arguments[start:] if start >= 0 else ""
     if program in _SEEKERS and (match := _QUOTED.match(arguments)):
         return arguments[match.end() :]
     return f"{program} {arguments}"

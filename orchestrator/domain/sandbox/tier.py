@@ -1,6 +1,6 @@
-"""The capability ladder: how much a command may reach."""
+"""The capability ladder: how much a command may reach; and what a tool works on, by which violations are found."""
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 
 class Tier(IntEnum):
@@ -23,3 +23,12 @@ _WORDS = {
     Tier.REGISTRIES: "commands that reach the user's package registries and nothing else",
     Tier.EVERYTHING: "commands with the whole network",
 }
+
+
+class ToolReach(StrEnum):
+    """The things that tools work on: paths of the workspace, a command in the sandbox, the task's tier, or none."""
+
+    FILES = "files"
+    COMMAND = "command"
+    TIER = "tier"
+    NOTHING = "nothing"

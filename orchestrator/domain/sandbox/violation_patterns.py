@@ -112,25 +112,11 @@ def _list_words(text: str, ignored_prefixes: tuple[str, ...]) -> list[str]:
     return [word for word in text.split() if not word.startswith(ignored_prefixes)]
 
 
-def _check_variables(rest: str) -> ViolationKind | None:
-    if rest.split() in (["-p"], ["-x"]):
-        return "environment"
-    return None
-
-
 def _check_connection(rest: str) -> ViolationKind | None:
     """Return "network" for a network program with an argument that is not only this machine."""
     targets = _list_words(rest, ("-",))
     is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
-    if targets and not is_local:
-        return "network"
-    return None
-
-
-def _check_copy(rest: str) -> ViolationKind | None:
-    if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest:
-        return "network"
-    return None
+    return "network" if targets and not is_local else None
 
 
 def _check_git(rest: str) -> ViolationKind | None:
@@ -142,18 +128,18 @@ def _check_git(rest: str) -> ViolationKind | None:
     return None
 
 
-def _build_rule(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
-    return lambda rest: kind if rest.strip() else None
+def _build_rule(kind: ViolationKind, pattern: str = r"\S") -> Callable[[str], ViolationKind | None]:
+    return lambda rest: kind if re.search(pattern, rest) else None
 
 
 _PROGRAMS: Mapping[str, Callable[[str], ViolationKind | None]] = {
     **dict.fromkeys(("env", "printenv"), _check_environment),
-    **dict.fromkeys(("export", "declare"), _check_variables),
+    **dict.fromkeys(("export", "declare"), _build_rule("environment", r"\A\s*-[px]\s*\Z")),
     **dict.fromkeys(
         ("curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "sftp", "ftp", "socat", "ping"), _check_connection
     ),
     **dict.fromkeys(("dig", "nslookup", "host"), _check_connection),
-    **dict.fromkeys(("scp", "rsync"), _check_copy),
+    **dict.fromkeys(("scp", "rsync"), _build_rule("network", r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)|://")),
     **dict.fromkeys(("gh", "glab", "hub"), _build_rule("push")),
     **dict.fromkeys(
         ("sudo", "doas", "mount", "umount", "unshare", "nsenter", "chroot", "pivot_root"), _build_rule("walls")

@@ -10,9 +10,7 @@ from typing import Any
 
 def make_encodable(text: str) -> str:
     r"""Return the text with each lone surrogate spelled out, `\ud800`; the same text if there is none."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def make_value_encodable(value: Any) -> Any:  # noqa: ANN401  any JSON
@@ -26,7 +24,7 @@ def make_value_encodable(value: Any) -> Any:  # noqa: ANN401  any JSON
     if isinstance(value, dict):
         return {make_encodable(key): make_value_encodable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [make_value_encodable(item) for item in value]
+        return list(map(make_value_encodable, value))
     return value
 
 

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Sequence
 
 def join_limited(items: Iterable[object], limit: int, separator: str = ", ") -> str:
     """Return at most `limit` items in one line: `a, b and 3 more`."""
-    words = [str(item) for item in items]
+    words = list(map(str, items))
     shown = separator.join(words[:limit])
-    if len(words) > limit:
-        return f"{shown} and {len(words) - limit} more"
-    return shown
+    return f"{shown} and {len(words) - limit} more" if len(words) > limit else shown
 
 
 def limit_lines(lines: Sequence[str], limit: int, rest: str = "and {count} more") -> list[str]:
@@ -24,6 +22,4 @@ def limit_lines(lines: Sequence[str], limit: int, rest: str = "and {count} more"
 
 def format_count(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 file`, `1,204 files`; `plural` where it is not made with `s`."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {plural or noun + 's'}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {plural or noun + 's'}"

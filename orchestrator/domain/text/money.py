@@ -12,9 +12,7 @@ def format_price(usage: Usage) -> str:
     if usage.unpriced_calls and usage.unpriced_calls >= usage.calls:
         return UNKNOWN_PRICE
     known = format_dollars(float(usage.cost_usd))
-    if usage.unpriced_calls:
-        return f"{known}+"
-    return known
+    return f"{known}+" if usage.unpriced_calls else known
 
 
 def format_known_dollars(usd: float | None, usd_known: float) -> str:
@@ -39,6 +37,4 @@ def format_exact_dollars(amount: Decimal | float) -> str:
     """Return dollars as `$0.42`, or as `$0.0042` where cents do not tell."""
     exact = Decimal(str(amount))
     cents = round(exact, 2)
-    if cents == exact:
-        return f"${cents:.2f}"
-    return f"${exact:.4f}"
+    return f"${cents:.2f}" if cents == exact else f"${exact:.4f}"

@@ -49,9 +49,7 @@ def format_code_span(text: str) -> str:
 
 def strip_controls(text: str) -> str:
     """Return the text without control and bidirectional formatting characters, except line feeds and tabs."""
-    if text.isprintable():
-        return text
-    return text.translate(_WITHOUT_CONTROLS)
+    return text if text.isprintable() else text.translate(_WITHOUT_CONTROLS)
 
 
 class _WithoutControls(dict[int, int | None]):

@@ -4,6 +4,7 @@ import re
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.domain.text.listing import format_count
 
 LIMIT_CHARS = 16_000
 LINE_CHARS = 2_000
@@ -35,7 +36,7 @@ def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
     are cut. A limit below 200 characters counts as 200.
     """
     whole = show_control_characters(text)
-    lines = [_cut_line(line) for line in whole.split("\n")]
+    lines = map(_cut_line, whole.split("\n"))
     shown = "\n".join(lines)
     limit = max(limit_chars, _LEAST_CHARS)
     if len(shown) <= limit:
@@ -43,7 +44,7 @@ def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
     head, tail = _cut_ends(shown, shown, limit)
     rest = shown[len(head) : len(shown) - len(tail)]
     count = rest.count("\n") + (not rest.endswith("\n"))
-    amount = f"{len(rest):,} characters, {count:,} line{'s' if count > 1 else ''},"
+    amount = f"{len(rest):,} characters, {format_count(count, 'line')},"
     return TruncatedText(text=_join_ends(head, amount, tail), total_chars=len(text), is_capped=True)
 
 
@@ -55,9 +56,8 @@ def truncate_bytes(head: bytes, tail: bytes, total: int, limit_chars: int = LIMI
     last = _shorten_lines(_PARTIAL_START.sub(b"", tail).decode("utf-8", "replace"))
     kept_head, kept_tail = _cut_ends(first, last, max(limit_chars, _LEAST_CHARS))
     rest = max(total - len(kept_head.encode()) - len(kept_tail.encode()), 0)
-    return TruncatedText(
-        text=_join_ends(kept_head, f"about {rest:,} bytes", kept_tail), total_chars=total, is_capped=True
-    )
+    text = _join_ends(kept_head, f"about {rest:,} bytes", kept_tail)
+    return TruncatedText(text=text, total_chars=total, is_capped=True)
 
 
 def show_control_characters(text: str) -> str:

@@ -4,8 +4,10 @@ Code of a tree runs in the same process as its tests, and can make them say anyt
 tests of which it is known beforehand how they end. They cost no more than collecting: none of the project's runs.
 """
 
-from collections.abc import Iterator, Mapping
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib.resources import files
 
 import anyio
 from anyio import to_thread
@@ -26,15 +28,21 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import BlobLost
-from orchestrator.judge.canary.injection import CANARY_MODULE, build_canary_injection
-from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
-from orchestrator.judge.gate.flakiness import read_outcomes
-from orchestrator.judge.gate.receipts import CheckedTree
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
+from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
+from orchestrator.judge.gate.injection import REPORT_VARIABLE, SandboxInjection
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger, record_notice_once
 
+CANARY_MODULE = "canary"
+_LOADING_SCRIPT = """\
+read -r canary && mkdir "${FILE%/*}/$canary" && cat >"${FILE%/*}/$canary/$canary.py"; exec </dev/null
+export PYTHONPATH="${FILE%/*}/$canary${PYTHONPATH:+:$PYTHONPATH}"
+export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -p $canary"
+unset canary
+""".replace("FILE", REPORT_VARIABLE)
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
     "must_fail_by_assert": "that must fail by `assert`",
@@ -84,13 +92,10 @@ class CanaryRunner:
         base = await self._run_on_base()
         if base is None:
             return None
-        receipt, doubt = await self._run_canaries(
-            CheckedTree(commit, tree, purpose.with_detail("canaries")), base.exit_code
-        )
-        difference = Difference()
-        if doubt:
-            difference = Difference(problems=(_UNBELIEVABLE.format(doubt),))
-        return GateResult(tree=tree, difference=difference, receipts=(receipt.key,))
+        checked = CheckedTree(commit, tree, purpose.with_detail("canaries"))
+        receipt, doubt = await self._run_canaries(checked, base.exit_code)
+        problems = (_UNBELIEVABLE.format(doubt),) if doubt else ()
+        return GateResult(tree=tree, difference=Difference(problems=problems), receipts=(receipt.key,))
 
     async def _run_on_base(self) -> Receipt | None:
         """Return the receipt of canaries that behave on the base; None if they do not, which people are told once."""
@@ -99,14 +104,11 @@ class CanaryRunner:
             if not await self._is_pytest():
                 await self._announce_off("runner", "the gate's runner does not seem to be pytest")
                 return None
-            receipt, doubt = await self._run_canaries(
-                CheckedTree(run.base, run.base_tree, Purpose("canaries on the base")), None
-            )
+            base = CheckedTree(run.base, run.base_tree, Purpose("canaries on the base"))
+            receipt, doubt = await self._run_canaries(base, None)
             if doubt:
                 await self._announce_off("base", f"on the base, {doubt}")
-        if doubt:
-            return None
-        return receipt
+        return None if doubt else receipt
 
     async def _is_pytest(self) -> bool:
         """Return True if it is worth a try: by the gate's words, or by what it printed on the base."""
@@ -128,8 +130,8 @@ class CanaryRunner:
                 receipt, outcomes = known[number]
             else:
                 injection = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
-                receipt = await self._runner.run_check(self._spec, *tree, injection)
-                outcomes = await self._read_outcomes(receipt)
+                receipt = await self._runner.run_check(self._spec, tree, injection)
+                outcomes = await read_outcomes(self._ledger, receipt) or {}
             doubt = find_canary_doubt(receipt, outcomes, exit_code)
             if not doubt:
                 break
@@ -138,15 +140,23 @@ class CanaryRunner:
     async def _list_known(self, tree: TreeId) -> list[tuple[Receipt, Outcomes]]:
         """Return earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
         known = []
-        wanted = (build_check_key(self._spec), tree, self._runner.environment)
-        for receipt in list(self._ledger.state.receipts.values()):
-            if (receipt.check, receipt.tree, receipt.environment) == wanted:
-                with suppress(BlobLost):
-                    known.append((receipt, await self._read_outcomes(receipt)))
+        for receipt in list_runs(self._ledger.state, build_check_key(self._spec), tree, self._runner.environment):
+            with suppress(BlobLost):
+                known.append((receipt, await read_outcomes(self._ledger, receipt) or {}))
         return known
 
-    async def _read_outcomes(self, receipt: Receipt) -> Outcomes:
-        return await read_outcomes(self._ledger, receipt) or {}
+
+def build_canary_injection(tests: Iterable[str]) -> SandboxInjection:
+    """Return the plugin with these of its tests, with names that are drawn anew. Blocks while it is read."""
+    source = files("orchestrator.judge.canary").joinpath("pytest_plugin.py").read_text()
+    plugin, module = f"p{secrets.token_hex(5)}", f"test_{secrets.token_hex(5)}"
+    drawn_names, recorded_names = {}, {plugin: "plugin", module: CANARY_MODULE}
+    for test in tests:
+        drawn = f"test_{secrets.token_hex(5)}"
+        drawn_names[test] = drawn
+        recorded_names[drawn] = test.replace("_", "-")
+    text = f"{plugin}\n{source}\n\nMODULE = {module!r}\nNAMES = {drawn_names!r}\n"
+    return SandboxInjection(_LOADING_SCRIPT, text, recorded_names)
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:
@@ -182,9 +192,7 @@ def _find_doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) ->
 def _find_wrong_endings(group: Outcomes) -> Iterator[str]:
     """Yield what is wrong in one set of canaries."""
     for kind, words in _KINDS.items():
-        wanted = TestOutcome.FAILED
-        if kind == _MUST_PASS:
-            wanted = TestOutcome.PASSED
+        wanted = TestOutcome.PASSED if kind == _MUST_PASS else TestOutcome.FAILED
         outcome = group.get(kind)
         if outcome is None:
             yield f"nothing was reported of the one {words}"

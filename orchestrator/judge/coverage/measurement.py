@@ -86,9 +86,7 @@ def _read_result(text: bytes) -> Mapping[str, frozenset[int]] | str:
     """Read what the sandbox said, which may be anything."""
     try:
         said = decode_json(text)
-        lines = {}
-        for path, numbers in said["lines"].items():
-            lines[str(path)] = frozenset(map(int, numbers))
+        lines = {str(path): frozenset(map(int, numbers)) for path, numbers in said["lines"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return "no Python in the sandbox could gather which lines ran"
     if said.get("started"):

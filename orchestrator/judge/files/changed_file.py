@@ -1,7 +1,9 @@
 """A file that a candidate changed, with what it held before and holds now."""
 
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 SYMLINK_MODE = "120000"
 
@@ -21,6 +23,10 @@ class DiffHunk(NamedTuple):
     line: int
     removed: tuple[str, ...]
     added: tuple[str, ...]
+
+
+T = TypeVar("T")
+P = TypeVar("P", AddedLine, DiffHunk)
 
 
 @dataclass(frozen=True)
@@ -62,3 +68,22 @@ class ChangedFile:
     def is_python(self) -> bool:
         """True if Python runs it, and it can be read as its source."""
         return self.path.endswith((".py", ".pyi")) and SYMLINK_MODE not in {self.old_mode, self.new_mode}
+
+
+def subtract_known(left: Iterable[T], right: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+    """Return what the left has more of than the right; `key` says what counts as the same."""
+    known = Counter(map(key, right))
+    rest = []
+    for one in left:
+        known[key(one)] -= 1
+        if known[key(one)] < 0:
+            rest.append(one)
+    return rest
+
+
+def group_by_path(parts: Iterable[P]) -> dict[str, list[P]]:
+    """Return parts of a change by the path of their file, in their order."""
+    parts_by_path: dict[str, list[P]] = {}
+    for part in parts:
+        parts_by_path.setdefault(part.path, []).append(part)
+    return parts_by_path

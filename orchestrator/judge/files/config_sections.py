@@ -10,16 +10,8 @@ from orchestrator.domain.text.encoding import decode_json
 
 _Sections = Mapping[str, Any]
 _TOOLS = (
-    "pytest",
-    "coverage",
-    "tox",
-    "nox",
-    "hatch",
-    "poe",
-    "setuptools",
-    "poetry-dynamic-versioning",
-    "pdm",
-    "mutmut",
+    *("pytest", "coverage", "tox", "nox", "hatch", "poe", "setuptools"),
+    *("poetry-dynamic-versioning", "pdm", "mutmut"),
 )
 _NPM = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "overrides", "resolutions")
 _INI = ("tool:", "coverage:", "aliases", "nosetests", "unittest", "tox", "testenv", "build")
@@ -44,26 +36,17 @@ def find_altered_sections(path: str, before: bytes | None, after: bytes | None) 
         old, new = _read_sections(reader, before), _read_sections(reader, after)
     except (ValueError, RecursionError, configparser.Error) as error:
         return (f"the whole file, which cannot be read ({str(error).splitlines()[0]})",)
-    altered = []
-    for name in sorted(old.keys() | new.keys()):
-        if old.get(name) != new.get(name):
-            altered.append(name)
-    return tuple(altered)
+    return tuple(name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name))
 
 
 def _read_sections(reader: Callable[[str], _Sections], content: bytes | None) -> _Sections:
-    if content is None:
-        return {}
-    return reader(content.decode())
+    return {} if content is None else reader(content.decode())
 
 
 def _read_pyproject(text: str) -> _Sections:
     values = tomllib.loads(text)
     tools, project = _get_table(values.get("tool")), _get_table(values.get("project"))
-    sections: dict[str, Any] = {}
-    for name in _TOOLS:
-        if name in tools:
-            sections[f"tool.{name}"] = tools[name]
+    sections: dict[str, Any] = {f"tool.{name}": tools[name] for name in _TOOLS if name in tools}
     if "build-system" in values:
         sections["build-system"] = values["build-system"]
     for name, value in _get_table(project.get("entry-points")).items():
@@ -92,9 +75,7 @@ def _read_setup_cfg(text: str) -> _Sections:
 
 
 def _get_table(value: object) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 _READERS: Mapping[str, Callable[[str], _Sections]] = {

@@ -21,15 +21,9 @@ class PathProtection(StrEnum):
 _TESTS = PathGlobs(
     (
         *("test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**"),
-        *(
-            *("test_*.py", "*_test.py", "tests.py", "tests_*.py", "*_tests.py", "/test.py"),
-            *("*.test.*", "*.spec.*", "*[-_]test.[cm]js", "*[-_]test.js", "test-*.[cm]js", "test-*.js"),
-            *("test.js", "test.[cm]js", "*_test.go"),
-            "*_spec.rb",
-            "spec_helper.rb",
-            "*Test.java",
-            "*Tests.java",
-        ),
+        *("test_*.py", "*_test.py", "tests.py", "tests_*.py", "*_tests.py", "/test.py"),
+        *("*.test.*", "*.spec.*", "*[-_]test.[cm]js", "*[-_]test.js", "test-*.[cm]js", "test-*.js"),
+        *("test.js", "test.[cm]js", "*_test.go", "*_spec.rb", "spec_helper.rb", "*Test.java", "*Tests.java"),
     )
 )
 _CONFIGURATION = PathGlobs(
@@ -83,10 +77,7 @@ def _is_shadow(path: PurePosixPath) -> bool:
     module, _, suffix = found.name.partition(".")
     if not is_package and suffix not in {"", "py"} and not suffix.endswith(_COMPILED):
         return False
-    if found.parent == PurePosixPath("."):
-        folder = ""
-    else:
-        folder = str(found.parent)
+    folder = str(found).rpartition("/")[0]
     if folder in _ROOTS:
         return module in _RUNNERS or module in _STANDARD
     return module in _RUNNERS and _TESTS.match_file(f"{folder}/x")

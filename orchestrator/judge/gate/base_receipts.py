@@ -5,13 +5,14 @@ from contextlib import suppress
 
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus
+from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts
-from orchestrator.judge.gate.check_runner import build_check_key
-from orchestrator.judge.gate.receipts import CheckedTree, Receipts
+from orchestrator.judge.gate.check_runner import CheckedTree, build_check_key
+from orchestrator.judge.gate.flakiness import list_runs_like
+from orchestrator.judge.gate.receipts import Receipts
 from orchestrator.ports.ledger import Ledger, record_notice_once
 
 _MAX_PRINTED_LINES = 15
@@ -38,9 +39,7 @@ class BaseReceipts:
             return list(known.values())
         is_migration = self._ledger.state.run.mode == "migration"
         base = CheckedTree(commit, tree, Purpose("baseline"))
-        receipts = []
-        for spec in checks:
-            receipts.append(await self._base.get_receipt(spec, base))
+        receipts = [await self._base.get_receipt(spec, base) for spec in checks]
         notices = []
         for spec, receipt in zip(checks, receipts, strict=True):
             if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
@@ -60,9 +59,8 @@ class BaseReceipts:
         own = await self._get_recorded(spec)
         if self._base is self._trees:
             return own
-        run = self._ledger.state.run
-        async with self._base.get_lock(spec, run.base_tree):  # whoever judges the base may hold the one of its check
-            base = CheckedTree(run.base, run.base_tree, Purpose("the base in the new environment"))
+        base = self._build_base("the base in the new environment")
+        async with self._base.get_lock(spec, base.tree):  # whoever judges the base may hold the one of its check
             other = await self._trees.get_receipt(spec, base)
         has_run_tests = other.counts.total != other.counts.errors
         if not has_run_tests and own.counts.total:
@@ -80,42 +78,31 @@ class BaseReceipts:
         receipt = self._ledger.state.get_baseline_receipts().get(build_check_key(spec))
         if receipt is not None and await self._base.has_outcomes(receipt):
             return receipt
-        purpose = Purpose("baseline")
-        if receipt is not None:
-            purpose = Purpose("the lost baseline")
+        return await self._base.get_receipt(spec, self._build_base("the lost baseline" if receipt else "baseline"))
+
+    def _build_base(self, purpose: str) -> CheckedTree:
         run = self._ledger.state.run
-        return await self._base.get_receipt(spec, CheckedTree(run.base, run.base_tree, purpose))
+        return CheckedTree(run.base, run.base_tree, Purpose(purpose))
 
     async def load_second_outcomes(self, spec: CheckSpec, baseline: Receipt, tree: TreeId) -> Outcomes | None:
         """Return the outcomes of another run of the base than the baseline; it is made where `tree` gives reason to.
 
         None if the tree is the base's, or the outcomes are lost.
         """
-        run = self._ledger.state.run
-        if tree == run.base_tree:
+        base = self._build_base("the base once more")
+        if tree == base.tree:
             return None
-        receipts = self._base
-        if baseline.environment == self._trees.environment:
-            receipts = self._trees
-        async with self._trees.get_lock(spec, run.base_tree):
-            again = self._find_second_receipt(baseline)
+        receipts = self._trees if baseline.environment == self._trees.environment else self._base
+        async with self._trees.get_lock(spec, base.tree):
+            runs = list_runs_like(self._ledger.state, baseline)
+            again = next((one for one in runs if one.key != baseline.key), None)
             if again is None:
-                base = CheckedTree(run.base, run.base_tree, Purpose("the base once more"))
                 again = await receipts.get_receipt(spec, base, is_fresh=True)
         with suppress(BlobLost):
             return await receipts.load_outcomes(again)
         return None
 
-    def _find_second_receipt(self, baseline: Receipt) -> Receipt | None:
-        wanted = (baseline.check, self._ledger.state.run.base_tree, baseline.environment, ReceiptStatus.COMPLETED)
-        for one in self._ledger.state.receipts.values():
-            if one.key != baseline.key and (one.check, one.tree, one.environment, one.status) == wanted:
-                return one
-        return None
-
 
 def _quote_output(text: str) -> str:
     shown = "\n".join(f"  {line}" for line in text.splitlines()[-_MAX_PRINTED_LINES:])
-    if shown.strip():
-        return f"It printed:\n{shown}"
-    return "It printed nothing."
+    return f"It printed:\n{shown}" if shown.strip() else "It printed nothing."

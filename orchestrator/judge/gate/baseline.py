@@ -16,10 +16,7 @@ def describe_broken_run(spec: CheckSpec, receipt: Receipt) -> str:
         case ReceiptStatus.OUTPUT_LIMIT:
             return "printed more than [hands] output_mb allows"
         case ReceiptStatus.KILLED:
-            if receipt.problem:
-                why = f" by a limit under [hands] ({receipt.problem.rstrip('.')})"
-            else:
-                why = ""
+            why = f" by a limit under [hands] ({receipt.problem.rstrip('.')})" if receipt.problem else ""
             return f"was killed after {receipt.seconds:.0f} s{why}"
     return ""
 

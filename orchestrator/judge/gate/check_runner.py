@@ -3,12 +3,13 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from anyio import to_thread
 
 from orchestrator.domain.event.run import CheckFinished, CheckStarted
 from orchestrator.domain.ids import CommitId, TreeId, build_check_id
-from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts, TestOutcome
+from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
@@ -21,6 +22,14 @@ from orchestrator.ports.ledger import Ledger
 
 _ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024
+
+
+class CheckedTree(NamedTuple):
+    """A tree to be checked: the commit that has it, and what for."""
+
+    commit: CommitId
+    tree: TreeId
+    purpose: Purpose
 
 
 class CheckRunner:
@@ -37,18 +46,14 @@ class CheckRunner:
         return self._hands.environment_hash
 
     async def run_check(
-        self,
-        spec: CheckSpec,
-        commit: CommitId,
-        tree: TreeId,
-        purpose: Purpose,
-        injection: SandboxInjection = NO_INJECTION,
+        self, spec: CheckSpec, checked: CheckedTree, injection: SandboxInjection = NO_INJECTION
     ) -> Receipt:
-        """Run the check on a clean checkout of `commit`, whose tree is `tree`, with an `injection` beside it.
+        """Run the check on a clean checkout of a tree, with an `injection` beside it.
 
         Raises:
             EnvironmentProblem: no workspace or sandbox could be had.
         """
+        commit, tree, purpose = checked
         key = self._ledger.build_next_key(f"check/{build_check_key(spec)}/{tree}")
         intent = CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose.text, facts=purpose.facts)
         async with record_effect(self._ledger, intent) as check:
@@ -58,7 +63,7 @@ class CheckRunner:
                 result = await run_command(workspace, command)
             finally:
                 await workspace.close()
-            receipt = await self._build_receipt(key, spec, tree, command, result, injection)
+            receipt = await self._build_receipt(key, spec, tree, command.line, result, injection)
             check.done = CheckFinished(key=key, receipt=receipt)
             check.extra_events = await find_new_flakes(self._ledger, receipt)
         return receipt
@@ -76,30 +81,25 @@ class CheckRunner:
         )
 
     async def _build_receipt(
-        self,
-        key: str,
-        spec: CheckSpec,
-        tree: TreeId,
-        command: ShellCommand,
-        result: CommandResult,
-        injection: SandboxInjection,
+        self, key: str, spec: CheckSpec, tree: TreeId, line: str, result: CommandResult, injection: SandboxInjection
     ) -> Receipt:
         report = await to_thread.run_sync(_read_report, spec, result)
         counts, tests, problem = TestCounts(), None, report.problem
         if report.outcomes is not None:
-            outcomes = injection.hide_drawn_test_ids(report.outcomes)
+            outcomes = {injection.hide_drawn_names(test): outcome for test, outcome in report.outcomes.items()}
             counts = TestCounts.count_outcomes(outcomes.values())
-            tests = await self._ledger.store_bytes(_dump_outcomes(outcomes))
+            stored = json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            tests = await self._ledger.store_bytes(stored.encode())
         if result.ending in _EXPLAINED:
             problem = result.detail
         return Receipt(
             key=key,
             check=build_check_key(spec),
             command=spec.run,
-            argv=hashlib.sha256(command.line.encode("utf-8", "surrogateescape")).hexdigest(),
+            argv=hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest(),
             tree=tree,
             environment=self.environment,
-            status=ReceiptStatus(_STATUS[result.ending]),
+            status=_STATUS.get(result.ending) or ReceiptStatus(result.ending),
             exit_code=result.exit_code,
             seconds=round(result.seconds, 3),
             counts=counts,
@@ -115,14 +115,8 @@ class CheckRunner:
         return await self._ledger.store_text(text)
 
 
-_STATUS = {
-    CommandEnding.EXITED: "completed",
-    CommandEnding.TIMED_OUT: "timed-out",
-    CommandEnding.OUTPUT_LIMIT: "output-limit",
-    CommandEnding.KILLED: "killed",
-    CommandEnding.LIMIT: "killed",
-    CommandEnding.NOT_STARTED: "not-started",
-}
+_STATUS = {CommandEnding.EXITED: ReceiptStatus.COMPLETED, CommandEnding.LIMIT: ReceiptStatus.KILLED}
+"""The statuses that are not called as the command's end is."""
 _EXPLAINED = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
 """Endings of which the sandbox itself says why."""
 
@@ -137,10 +131,6 @@ def _read_report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
     if result.ending != CommandEnding.EXITED:
         return ParsedReport()
     return parse_report(spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
-
-
-def _dump_outcomes(outcomes: dict[str, TestOutcome]) -> bytes:
-    return json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _read_output(log: Path) -> str:

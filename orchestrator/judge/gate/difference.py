@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.judging.check import Difference, Outcomes, TestOutcome
+from orchestrator.domain.judging.check import PASSED_OUTCOMES, Difference, Outcomes, TestOutcome
 from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID, is_test_id
 
 _CRASHED_FROM = 128
 """Shells report a command that a signal ended as 128 plus the signal's number."""
-_PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 
 
 def compare_outcomes(
@@ -23,10 +22,7 @@ def compare_outcomes(
     if baseline is None or outcomes is None:
         problems = tuple(_find_exit_problems(baseline, baseline_exit, outcomes, exit_code))
     else:
-        problems = (
-            *_find_run_problems(outcomes, exit_code),
-            *_find_unexplained_exit(baseline, baseline_exit, outcomes, exit_code),
-        )
+        problems = tuple(_find_problems_beside_tests(baseline, baseline_exit, outcomes, exit_code))
     before, now = baseline or {}, outcomes or {}
     new_failures, newly_skipped, fixed = [], [], []
     missing: list[str] = []
@@ -37,7 +33,7 @@ def compare_outcomes(
             new_failures.append(test)
         if _is_left_out(before.get(test), outcome):
             newly_skipped.append(test)
-        if outcome in _PASSED and _was_red(before, test):
+        if outcome in PASSED_OUTCOMES and _was_red(before, test):
             fixed.append(test)
     if outcomes is not None:
         missing += filter(is_test_id, before.keys() - outcomes.keys())
@@ -58,7 +54,7 @@ def _was_red(before: Outcomes, test: str) -> bool:
 def _is_left_out(before: TestOutcome | None, now: TestOutcome) -> bool:
     """Return True if a test that passed does not have to pass any more; an unexpected pass that ceased is none."""
     if now == TestOutcome.SKIPPED:
-        return before in _PASSED
+        return before in PASSED_OUTCOMES
     return now == TestOutcome.XFAILED and before == TestOutcome.PASSED
 
 
@@ -73,10 +69,11 @@ def _find_run_problems(outcomes: Outcomes, exit_code: int | None) -> Iterator[st
         yield f"exit code {exit_code} tells of a crash, so outcomes may be missing"
 
 
-def _find_unexplained_exit(
+def _find_problems_beside_tests(
     baseline: Outcomes, baseline_exit: int | None, outcomes: Outcomes, exit_code: int | None
 ) -> Iterator[str]:
-    """Yield that an exit code is bad news although no test is: the base did not exit like that."""
+    """Yield what is wrong with the run, and an exit code that is bad news although no test is, and not the base's."""
+    yield from _find_run_problems(outcomes, exit_code)
     if exit_code in {None, 0, baseline_exit} or not 0 < (exit_code or 0) < _CRASHED_FROM:
         return
     for test, outcome in outcomes.items():
@@ -109,6 +106,4 @@ def _find_exit_problems(
 
 
 def _format_code(exit_code: int | None) -> str:
-    if exit_code is None:
-        return "no code"
-    return str(exit_code)
+    return "no code" if exit_code is None else str(exit_code)

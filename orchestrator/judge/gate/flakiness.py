@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import filterfalse
 
 from orchestrator.domain.event.run import FlakesSeen
+from orchestrator.domain.ids import TreeId
 from orchestrator.domain.judging.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import BlobLost
@@ -14,14 +17,16 @@ MAX_DOUBTED_TESTS = 20
 """With more red tests than this in one run it is not chance, and the tree is not tested again."""
 
 
+def list_runs(state: RunState, check: str, tree: TreeId, environment: str) -> list[Receipt]:
+    """Return every receipt of a check, by its id with its hash, on a tree in an environment, oldest first."""
+    wanted = (check, tree, environment)
+    return [one for one in state.receipts.values() if (one.check, one.tree, one.environment) == wanted]
+
+
 def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
     """Return all completed receipts of the same check, tree and environment, oldest first."""
-    wanted = (receipt.check, receipt.tree, receipt.environment, ReceiptStatus.COMPLETED)
-    runs = []
-    for one in state.receipts.values():
-        if (one.check, one.tree, one.environment, one.status) == wanted:
-            runs.append(one)
-    return runs
+    runs = list_runs(state, receipt.check, receipt.tree, receipt.environment)
+    return [run for run in runs if run.status == ReceiptStatus.COMPLETED]
 
 
 async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
@@ -40,24 +45,18 @@ async def read_known_outcomes(ledger: Ledger, receipts: Iterable[Receipt]) -> li
     """Return the outcomes of those receipts that tell any and still have them."""
     found: list[Outcomes] = []
     for receipt in receipts:
-        try:
-            outcomes = await read_outcomes(ledger, receipt)
-        except BlobLost:
-            continue
-        if outcomes is not None:
-            found.append(outcomes)
+        with suppress(BlobLost):
+            if (outcomes := await read_outcomes(ledger, receipt)) is not None:
+                found.append(outcomes)
     return found
 
 
 def find_tests_seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
     """Return the tests that were red in one run and ran without being red in another."""
-    red, not_red = set(), set()
+    red, not_red = set[str](), set[str]()
     for run in runs:
         for test, outcome in run.items():
-            if outcome.is_red:
-                red.add(test)
-            else:
-                not_red.add(test)
+            (red if outcome.is_red else not_red).add(test)
     return frozenset(red & not_red)
 
 
@@ -80,15 +79,10 @@ def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Diffe
 
     A test that is red in one run alone blames nobody. Where such tests are all that is red, nothing is settled.
     """
-    blamed, doubted = [], []
-    for test in last.new_failures:
-        if test in both_ways:
-            doubted.append(test)
-        else:
-            blamed.append(test)
-    rest = last.model_copy(update={"new_failures": tuple(blamed), "flaky": tuple(sorted(both_ways))})
+    blamed = tuple(filterfalse(both_ways.__contains__, last.new_failures))
+    rest = last.model_copy(update={"new_failures": blamed, "flaky": tuple(sorted(both_ways))})
     if rest.is_green:
-        return rest.model_copy(update={"unsettled": tuple(doubted)})
+        return rest.model_copy(update={"unsettled": tuple(filter(both_ways.__contains__, last.new_failures))})
     return rest
 
 

@@ -1,14 +1,15 @@
 """The gate: what the run's checks say of a tree, as the difference to the base."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.judge.files.grants import build_grant_matcher
+from orchestrator.judge.gate import changed_test_ids
 from orchestrator.judge.gate.base_receipts import BaseReceipts
 from orchestrator.judge.gate.baseline import describe_broken_run
-from orchestrator.judge.gate.check_runner import CheckRunner
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.gate.flakiness import (
     count_runs_allowed,
@@ -17,10 +18,8 @@ from orchestrator.judge.gate.flakiness import (
     list_runs_like,
     read_known_outcomes,
 )
-from orchestrator.judge.gate.moved_test_ids import exclude_moved_tests
 from orchestrator.judge.gate.narrowing import NarrowCheckBuilder, compare_narrow_run, narrow_check, never_narrow
-from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, CheckedTree, Receipts
-from orchestrator.judge.gate.unstable_test_ids import find_unstable_tests, may_have_unstable_ids, number_unstable_cases
+from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, Receipts
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -46,8 +45,7 @@ class HarnessGate:
         Then a tree is compared with the base in its own environment, so that nobody is blamed for what the environment
         breaks; with `is_strict` it is compared with the base in the base's, and has to have mended that as well.
         """
-        self._receipts = Receipts(runner, ledger)
-        base = self._receipts
+        self._receipts = base = Receipts(runner, ledger)
         if baseline_runner is not None and baseline_runner is not runner:
             base = Receipts(baseline_runner, ledger)
         self._base = BaseReceipts(ledger, self._receipts, base, is_strict=is_strict)
@@ -126,9 +124,7 @@ class HarnessGate:
         async with self._receipts.get_lock(spec, tree):
             return await self._receipts.get_receipt(spec, CheckedTree(commit, tree, purpose))
 
-    async def collect_outcomes(
-        self, commit: CommitId, tree: TreeId, purpose: Purpose
-    ) -> Mapping[str, TestOutcome] | None:
+    async def collect_outcomes(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> Outcomes | None:
         """Return test id → outcome on a tree, tested only if it never was; None where a check tells only its exit."""
         known: dict[str, TestOutcome] = {}
         for spec in self._checks:
@@ -140,7 +136,7 @@ class HarnessGate:
 
     async def run_checks_under_id(
         self, kind: str, commit: CommitId, tree: TreeId, purpose: Purpose
-    ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
+    ) -> tuple[Sequence[Receipt], Outcomes]:
         """Run the checks for another purpose than to judge the tree, under the id `kind`; return what they told.
 
         One that hangs is not tried again: that is an answer as well.
@@ -176,10 +172,8 @@ class HarnessGate:
     ) -> tuple[Receipt, Difference, bool]:
         """Return the receipt, what it says, and whether it is one of a narrow run."""
         baseline = await self._base.get_receipt(spec)
-        narrow: CheckSpec | None = None
-        if len(self._receipts.list_started_runs(spec, tree.tree)) <= look:
-            narrow = narrow_check(spec, symptoms, self._narrow)
-        if narrow is not None:
+        is_first = len(self._receipts.list_started_runs(spec, tree.tree)) <= look
+        if is_first and (narrow := narrow_check(spec, symptoms, self._narrow)) is not None:
             receipt = await self._receipts.get_nth_receipt(narrow, tree, look)
             before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
             if ended := describe_broken_run(narrow, receipt):
@@ -196,13 +190,15 @@ class HarnessGate:
             return Difference(problems=(f"the check `{spec.id}` {ended}, {MAX_INFRASTRUCTURE_TRIES} times in a row",))
         before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
         difference = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
-        if before and now and may_have_unstable_ids(difference.missing_tests, before, now):
+        if before and now and changed_test_ids.may_have_unstable_ids(difference.missing_tests, before, now):
             again = await self._base.load_second_outcomes(spec, baseline, receipt.tree)
-            tests = find_unstable_tests(before, again or before)
-            before, now = number_unstable_cases(before, tests), number_unstable_cases(now, tests)
+            tests = changed_test_ids.find_unstable_tests(before, again or before)
+            before = changed_test_ids.number_unstable_cases(before, tests)
+            now = changed_test_ids.number_unstable_cases(now, tests)
             difference = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
         if difference.missing_tests and before and now:
-            difference = exclude_moved_tests(difference, before, now, build_grant_matcher(self._list_grants()))
+            is_granted = build_grant_matcher(self._list_grants())
+            difference = changed_test_ids.exclude_moved_tests(difference, before, now, is_granted)
         if receipt.problem and (not baseline.problem or difference.missing_tests):
             return difference + Difference(problems=(receipt.problem,))
         return difference

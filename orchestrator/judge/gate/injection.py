@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator.domain.judging.check import Outcomes, TestOutcome
-
 REPORT_VARIABLE = "ORCHESTRATE_REPORT"
 """The variable that holds where a check is to write its report."""
 
@@ -25,10 +23,6 @@ class SandboxInjection:
         for drawn, name in self.names.items():
             text = text.replace(drawn, name)
         return text
-
-    def hide_drawn_test_ids(self, outcomes: Outcomes) -> dict[str, TestOutcome]:
-        """Outcomes with steady ids."""
-        return {self.hide_drawn_names(test): outcome for test, outcome in outcomes.items()}
 
 
 NO_INJECTION = SandboxInjection("", "", {})

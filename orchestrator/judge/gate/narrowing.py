@@ -27,7 +27,7 @@ def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBu
 
 def compare_narrow_run(baseline: Outcomes, outcomes: Outcomes, symptoms: Sequence[str]) -> Difference | None:
     """Return what a narrow run shows of the symptoms; None if one of their tests did not run in it."""
-    tests = {get_symptom_test(symptom) for symptom in symptoms}
+    tests = set(map(get_symptom_test, symptoms))
     if any(is_test_id(test) and test not in outcomes for test in tests):
         return None
     before, now = _select_tests(baseline, tests), _select_tests(outcomes, tests)

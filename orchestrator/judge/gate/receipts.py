@@ -1,30 +1,20 @@
 """The receipts of checks on trees: those in the ledger, and those that are made because there is none."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import anyio
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import TreeId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus, TestOutcome
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
-from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
-from orchestrator.judge.gate.flakiness import read_outcomes
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
+from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
 from orchestrator.ports.ledger import Ledger
 
 MAX_INFRASTRUCTURE_TRIES = 2
 """A check that timed out or was killed says nothing about the tree until it has done so this often in a row."""
-
-
-class CheckedTree(NamedTuple):
-    """A tree to be checked: the commit that has it, and what for."""
-
-    commit: CommitId
-    tree: TreeId
-    purpose: Purpose
 
 
 class Receipts:
@@ -47,12 +37,7 @@ class Receipts:
 
     def list_runs(self, spec: CheckSpec, tree: TreeId) -> Sequence[Receipt]:
         """Return every receipt of the check on the tree, oldest first, also of runs that could not be started."""
-        wanted = (build_check_key(spec), tree, self.environment)
-        runs = []
-        for receipt in self._ledger.state.receipts.values():
-            if (receipt.check, receipt.tree, receipt.environment) == wanted:
-                runs.append(receipt)
-        return runs
+        return list_runs(self._ledger.state, build_check_key(spec), tree, self.environment)
 
     async def get_receipt(self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool = False) -> Receipt:
         """Return the newest receipt of a check on a tree; with `is_fresh`, or if none counts, of a new run.
@@ -60,13 +45,11 @@ class Receipts:
         Raises:
             EnvironmentProblem: the check could not be started.
         """
-        receipt: Receipt | None = None
-        runs = self.list_runs(spec, tree.tree)
-        if runs and not is_fresh and await self.has_outcomes(runs[-1]):
-            receipt = runs[-1]
-        tries = 0
+        runs, tries = self.list_runs(spec, tree.tree), 0
+        is_known = bool(runs) and not is_fresh and await self.has_outcomes(runs[-1])
+        receipt = runs[-1] if is_known else None
         while receipt is None or (receipt.status != ReceiptStatus.COMPLETED and tries < MAX_INFRASTRUCTURE_TRIES):
-            receipt = await self._runner.run_check(spec, *tree)
+            receipt = await self._runner.run_check(spec, tree)
             tries += 1
         if receipt.status == ReceiptStatus.NOT_STARTED:
             why = receipt.problem or "nothing was said of why"
@@ -82,7 +65,7 @@ class Receipts:
         runs = self.list_started_runs(spec, tree.tree)
         if len(runs) > number and await self.has_outcomes(runs[number]):
             return runs[number]
-        receipt = await self._runner.run_check(spec, *tree)
+        receipt = await self._runner.run_check(spec, tree)
         if receipt.status == ReceiptStatus.NOT_STARTED:
             return await self.get_receipt(spec, tree, is_fresh=True)
         return receipt
@@ -93,7 +76,7 @@ class Receipts:
 
     async def run_under_id(
         self, checks: Sequence[CheckSpec], check_id: str, tree: CheckedTree
-    ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
+    ) -> tuple[Sequence[Receipt], Outcomes]:
         """Run checks under another id, unless there are receipts; return these with the outcomes of all.
 
         A check that hangs is not tried again: that is an answer as well.
@@ -102,10 +85,7 @@ class Receipts:
         for check in checks:
             spec = check.model_copy(update={"id": check_id})
             runs = self.list_runs(spec, tree.tree)
-            if runs:
-                receipt = runs[-1]
-            else:
-                receipt = await self._runner.run_check(spec, *tree)
+            receipt = runs[-1] if runs else await self._runner.run_check(spec, tree)
             receipts.append(receipt)
             with suppress(BlobLost):
                 known |= await self.load_outcomes(receipt) or {}

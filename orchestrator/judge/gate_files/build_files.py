@@ -113,9 +113,7 @@ def _read_npm_scripts(text: str) -> Mapping[str, object]:
     if not isinstance(values, dict):
         return {}
     scripts = values.get("scripts")
-    if isinstance(scripts, dict):
-        return scripts
-    return {}
+    return scripts if isinstance(scripts, dict) else {}
 
 
 def _read_tox_lines(text: str) -> Iterator[str]:

@@ -3,11 +3,12 @@
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import PurePosixPath
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-_OPERATORS = ";&|()<>\n"
+_OPERATORS = frozenset(";&|()<>\n")
 _VARIABLE = compile_lazily(r"\$\{[^}]*\}|\{\{[^}]*\}\}|\{[^{}]*\}|\$[A-Za-z_]\w*|\$[@*#?0-9$!-]")
 _ASSIGNED = compile_lazily(r"-{0,2}[A-Za-z_][\w.-]*=")
 _MOST_DEPTH = 4
@@ -55,22 +56,14 @@ def list_program_names(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _split_commands(text: str) -> Iterator[tuple[str, ...]]:
-    words: list[str] = []
     for line in text.split("\n"):
-        for word in _split_line(line):
-            if word and set(word) <= set(_OPERATORS):
-                if words:
-                    yield tuple(words)
-                words = []
-            else:
-                words.append(word)
-        if words:
-            yield tuple(words)
-        words = []
+        for is_operator, words in groupby(_split_line(line), lambda word: word != "" and set(word) <= _OPERATORS):
+            if not is_operator:
+                yield tuple(words)
 
 
 def _split_line(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS.strip())
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()<>")
     lexer.whitespace_split = True
     lexer.commenters = "#"
     try:

@@ -127,10 +127,7 @@ class GateFileFinder:
             return found
         name = PurePosixPath(path)
         says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
-        if name.parent == PurePosixPath("."):
-            folder = ""
-        else:
-            folder = str(name.parent)
+        folder = path.rpartition("/")[0]
         for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
             for file, told in self.find_named_files(line, folder).items():
                 if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:
@@ -157,9 +154,7 @@ class GateFileFinder:
             before = frozenset(names[:at])
             if before & _LOOKS_ONLY:
                 continue
-            option = ""
-            if at:
-                option = words[at - 1]
+            option = words[at - 1] if at else ""
             if before & _EXAMINES and not _is_loaded(option, word):
                 continue
             found = self._find_word(word, folders, is_module=option in {"-m", "-p"})
@@ -220,8 +215,5 @@ class GateFileFinder:
         parts = PurePosixPath(path).parts
         if PurePosixPath(path).suffix not in _CODE or parts[0] in _TOOLING:
             return False
-        if parts[0] in _SOURCES and len(parts) > 1:
-            top = parts[1:]
-        else:
-            top = parts
+        top = parts[1:] if parts[0] in _SOURCES and len(parts) > 1 else parts
         return len(top) < len(parts) or PurePosixPath(top[0]).stem in self._imported

@@ -23,10 +23,7 @@ _DETECTORS: tuple[tuple[Callable[[str], bool], ReportFormat], ...] = (
 
 
 def parse_report(
-    kind: ReportFormat,
-    output: Path | bytes,
-    report: bytes | None = None,
-    exit_code: int | None = None,
+    kind: ReportFormat, output: Path | bytes, report: bytes | None = None, exit_code: int | None = None
 ) -> ParsedReport:
     """Read what a check reported: its report file if it wrote one, or its output, as bytes or as a file that holds it.
 
@@ -45,10 +42,7 @@ def parse_report(
             return ParsedReport(problem=problem)
         kind = found
     parsed = _TEXTS[kind](text)
-    if kind == ReportFormat.PYTEST_RA:
-        stopped = pytest_text.find_early_stop(text)
-    else:
-        stopped = ""
+    stopped = pytest_text.find_early_stop(text) if kind == ReportFormat.PYTEST_RA else ""
     problems = "; ".join(filter(None, (parsed.problem, stopped, problem)))
     return _add_exit_code(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 
@@ -71,16 +65,10 @@ def _parse_junit(report: bytes | None, text: str) -> ParsedReport:
 
 def _read_text(output: Path | bytes) -> tuple[str, str]:
     try:
-        if isinstance(output, bytes):
-            content = output
-        else:
-            content = _read_head(output)
+        content = output if isinstance(output, bytes) else _read_head(output)
     except OSError as error:
         return "", f"the output cannot be read: {error.strerror}"
-    if len(content) <= _MAX_OUTPUT_BYTES:
-        problem = ""
-    else:
-        problem = "the output is too large to be read whole"
+    problem = "" if len(content) <= _MAX_OUTPUT_BYTES else "the output is too large to be read whole"
     return content[:_MAX_OUTPUT_BYTES].decode("utf-8", "replace"), problem
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.reports.parsed_report import iterate_plain_lines
 
 SIGNATURE_CHARS = 200
 EXCERPT_CHARS = 4_000
@@ -14,7 +15,6 @@ _TESTS = 10
 _LINES = 3
 _FALLBACK_LINES = 8
 
-_STYLING = compile_lazily(r"\x1b\[[0-9;:]*[A-Za-z]")
 _TELLING = compile_lazily(
     r"""\s*(?:E\s+)?(?:Uncaught\s+)?(?:
         assert\b
@@ -96,9 +96,7 @@ def extract_failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
     for test in test_ids[:_TESTS]:
         reasons = _list_reasons(test, blocks) or summaries.get(test, [])
         if reasons:
-            parts.append(test[:_LINE_CHARS])
-            for reason in reasons:
-                parts.append(f"  {reason}")
+            parts += [test[:_LINE_CHARS], *map("  {}".format, reasons)]
     if not parts:
         parts = _list_last_words(lines)
     elif len(test_ids) > _TESTS:
@@ -116,14 +114,11 @@ def extract_failure_passage(output: str, test: str) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    return [_STYLING.sub("", line).rstrip() for line in text.split("\n")]
+    return list(map(str.rstrip, iterate_plain_lines(text)))
 
 
 def _choose_line(text: str) -> str:
-    lines = []
-    for line in _split_lines(text):
-        if line.strip():
-            lines.append(line[:_READ_CHARS])
+    lines = [line[:_READ_CHARS] for line in _split_lines(text) if line.strip()]
     telling = list(filter(_TELLING.match, lines))
     details = list(filter(_DETAIL.match, lines))
     return (telling[-1:] or details[:1] or lines[:1] or [""])[0]
@@ -179,9 +174,7 @@ def _list_reasons(test: str, blocks: Sequence[_Block]) -> list[str]:
     """Return the telling lines of the block whose title fits the test best."""
     fitting, exact = _select_blocks(test, blocks)
     for block in (*exact, *fitting):
-        reasons = []
-        for line in block.reasons:
-            reasons.append(re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS])
+        reasons = [re.sub(r"\AE\s+", "", line.strip())[:_LINE_CHARS] for line in block.reasons]
         if reasons:
             return reasons
     return []

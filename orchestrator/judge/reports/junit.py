@@ -81,9 +81,7 @@ class _Reader:
 
     def _record_case(self, case: dict[str, str], parts: dict[str, dict[str, str]]) -> None:
         outcome = _get_outcome(case, parts)
-        names = []
-        for key in ("classname", "name"):
-            names.append(case.get(key, "").strip())
+        names = [case.get(key, "").strip() for key in ("classname", "name")]
         test_id = "::".join(filter(None, names)) or "(unnamed test)"
         message = (parts.get("error") or parts.get("skipped") or {}).get("message", "")
         if names[0] == _JEST_SUITE or (not names[0] and message in _COLLECTION_MESSAGES):
@@ -98,20 +96,13 @@ def _get_outcome(case: dict[str, str], parts: dict[str, dict[str, str]]) -> Test
     kind = parts.get("skipped", {}).get("type", "").lower()
     is_red = "failure" in parts or "error" in parts
     if kind == "todo":
-        if is_red:
-            return TestOutcome.XFAILED
-        return TestOutcome.XPASSED
+        return TestOutcome.XFAILED if is_red else TestOutcome.XPASSED
     if "failure" in parts:
         return TestOutcome.FAILED
     if "error" in parts:
-        is_unexpected = parts["error"].get("type", "") == "UnexpectedSuccess"
-        if is_unexpected:
-            return TestOutcome.XPASSED
-        return TestOutcome.ERROR
+        return TestOutcome.XPASSED if parts["error"].get("type") == "UnexpectedSuccess" else TestOutcome.ERROR
     if "skipped" in parts:
-        if "xfail" in kind:
-            return TestOutcome.XFAILED
-        return TestOutcome.SKIPPED
+        return TestOutcome.XFAILED if "xfail" in kind else TestOutcome.SKIPPED
     statuses = (_BY_STATUS.get(case.get(key, "").lower()) for key in ("status", "result"))
     return next(filter(None, statuses), TestOutcome.PASSED)
 
@@ -128,19 +119,12 @@ def _replace_forbidden(report: bytes) -> bytes:
     report = _REFERENCE.sub(_replace_reference, report.translate(_CONTROLS))
     encoding = _ENCODING.match(report)
     is_utf_8 = encoding is None or encoding[1].lower() in {b"utf-8", b"utf8"}
-    if is_utf_8:
-        return report.decode("utf-8", "replace").encode()
-    return report
+    return report.decode("utf-8", "replace").encode() if is_utf_8 else report
 
 
 def _replace_reference(match: re.Match[bytes]) -> bytes:
-    if match[1]:
-        code = int(match[1], 16)
-    else:
-        code = int(match[2])
+    code = int(match[1], 16) if match[1] else int(match[2])
     is_allowed = (
         code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
     )
-    if is_allowed:
-        return match[0]
-    return b"?"
+    return match[0] if is_allowed else b"?"

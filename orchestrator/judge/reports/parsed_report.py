@@ -11,13 +11,9 @@ SET_UP_PREFIX = "(set-up) "
 SUITE_PREFIX = "(suite) "
 EXIT_CODE_ID = "(exit code)"
 _STYLING = compile_lazily(r"\x1b\[[0-9;:]*[A-Za-z]")
-_WORST_FIRST = (
-    TestOutcome.FAILED,
-    TestOutcome.ERROR,
-    TestOutcome.SKIPPED,
-    TestOutcome.XFAILED,
-    TestOutcome.XPASSED,
-    TestOutcome.PASSED,
+WORST_FIRST = (
+    *(TestOutcome.FAILED, TestOutcome.ERROR, TestOutcome.SKIPPED),
+    *(TestOutcome.XFAILED, TestOutcome.XPASSED, TestOutcome.PASSED),
 )
 
 
@@ -55,7 +51,7 @@ class OutcomeTally:
 
     def merge_outcome(self, test_id: str, outcome: TestOutcome) -> None:
         """Book one more outcome of the same test; the worst counts."""
-        self.outcomes[test_id] = min(outcome, self.outcomes.get(test_id, outcome), key=_WORST_FIRST.index)
+        self.outcomes[test_id] = min(outcome, self.outcomes.get(test_id, outcome), key=WORST_FIRST.index)
 
 
 def iterate_plain_lines(text: str) -> Iterator[str]:

@@ -16,21 +16,12 @@ _BANNER = compile_lazily(r"!{3,} (?!Interrupted: \d+ errors? during collection)(
 """What stopped a run; that modules which cannot be collected did is told by those modules themselves."""
 _COUNT = compile_lazily(r"(\d+) (passed|failed|errors?|xfailed|xpassed)\b")
 _OUTCOMES = {
-    "PASSED": TestOutcome.PASSED,
-    "FAILED": TestOutcome.FAILED,
+    **dict.fromkeys(("PASSED", "PASS"), TestOutcome.PASSED),
+    **dict.fromkeys(("FAILED", "FAIL"), TestOutcome.FAILED),
     "ERROR": TestOutcome.ERROR,
+    "SKIP": TestOutcome.SKIPPED,
     "XFAIL": TestOutcome.XFAILED,
     "XPASS": TestOutcome.XPASSED,
-    "PASS": TestOutcome.PASSED,
-    "FAIL": TestOutcome.FAILED,
-    "SKIP": TestOutcome.SKIPPED,
-}
-_COUNTED = {
-    "passed": TestOutcome.PASSED,
-    "failed": TestOutcome.FAILED,
-    "error": TestOutcome.ERROR,
-    "xfailed": TestOutcome.XFAILED,
-    "xpassed": TestOutcome.XPASSED,
 }
 
 
@@ -109,7 +100,7 @@ def _remove_message(text: str) -> str:
 
 
 def _read_counts(ending: str) -> dict[TestOutcome, int]:
-    return {_COUNTED[word.removesuffix("s")]: int(number) for number, word in _COUNT.findall(ending)}
+    return {TestOutcome(word.removesuffix("s")): int(number) for number, word in _COUNT.findall(ending)}
 
 
 def _describe_problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome], titles: int, ends: int) -> str:
@@ -117,10 +108,7 @@ def _describe_problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome
         return "the output holds no summary of pytest"
     if ends < titles or not ends:
         return "the pytest output is cut off: its last line is missing"
-    short = []
-    for outcome, number in counted.items():
-        if listed[outcome] < number:
-            short.append(f"{number} {outcome}")
+    short = [f"{number} {outcome}" for outcome, number in counted.items() if listed[outcome] < number]
     if short:
         return f"pytest counts {', '.join(short)}, but does not list them all: was -rA given?"
     return ""

@@ -143,9 +143,7 @@ class _Reader:
         prefix = self._get_prefix(level)
         level.results += _add_prefix((*prefix, name), level.inner)
         level.results.append(((*prefix, name), outcome))
-        number: int | None = None
-        if match[3]:
-            number = int(match[3])
+        number = int(match[3]) if match[3] else None
         level.numbers.append(number)
         level.inner, level.subtest = [], ""
 
@@ -195,7 +193,5 @@ def _read_description(text: str, *, is_ok: bool) -> tuple[str, TestOutcome]:
     text = _TIME.sub("", text)
     if match := _DIRECTIVE.search(text):
         text = text[: match.start()]
-        outcome = todo
-        if match[1].lower().startswith("skip"):
-            outcome = TestOutcome.SKIPPED
+        outcome = TestOutcome.SKIPPED if match[1].lower().startswith("skip") else todo
     return re.sub(r"\\([#\\])", r"\1", text).strip(), outcome

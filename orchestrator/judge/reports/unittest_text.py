@@ -66,9 +66,7 @@ class _Run:
 
     def record_outcomes(self, tally: OutcomeTally) -> None:
         """Add its outcomes. A test that never told its own counts as skipped, or as an error if the run broke off."""
-        unknown = TestOutcome.SKIPPED
-        if self.ran is None:
-            unknown = TestOutcome.ERROR
+        unknown = TestOutcome.ERROR if self.ran is None else TestOutcome.SKIPPED
         known = set(self.red.outcomes)
         for shown in self.shown:
             outcome = self._choose_outcome(shown)
@@ -96,10 +94,7 @@ class _Run:
         """A sentence on outcomes that are missing; empty if none is."""
         if self.ran is None:
             return "the unittest output is cut off: it does not say how many tests ran"
-        shown = []
-        for test in self.shown:
-            if not test.test_id.startswith(SET_UP_PREFIX):
-                shown.append(test.test_id)
+        shown = [test.test_id for test in self.shown if not test.test_id.startswith(SET_UP_PREFIX)]
         read = max(len({*shown, *filter(is_test_id, self.red.outcomes)}), len(shown))
         if read >= self.ran:
             return ""
@@ -168,9 +163,7 @@ class _Reader:
         rest = line[match.end() + len(_DOTS) :]
         self.runs[-1].shown.append(_Shown(_build_id(match), rest))
         if self._read_test(rest) or _HEADER.fullmatch(rest):
-            last = -2
-            if _HEADER.fullmatch(rest):
-                last = -1
+            last = -1 if _HEADER.fullmatch(rest) else -2
             self.runs[-1].shown[last].rest = ""
             self._before = rest
         return True
@@ -203,6 +196,4 @@ def _build_id(match: re.Match[str]) -> str:
 
 def _build_section_id(title: str) -> str:
     match = _TITLE.match(title)
-    if match:
-        return _build_id(match)
-    return f"{SUITE_PREFIX}{title.strip()}"
+    return _build_id(match) if match else f"{SUITE_PREFIX}{title.strip()}"

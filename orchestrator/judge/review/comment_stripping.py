@@ -51,9 +51,7 @@ def _decode_text(content: bytes) -> str | None:
         return None
     text = text.replace("\r\n", "\n")
     is_plain = encoding in {"utf-8", "utf-8-sig"} and "\r" not in text
-    if is_plain and len(text) <= _MOST_CHARS:
-        return text
-    return None
+    return text if is_plain and len(text) <= _MOST_CHARS else None
 
 
 def _find_other_spans(path: str, text: str) -> list[tuple[int, int]] | None:

@@ -1,7 +1,7 @@
 """The views of a change that lenses show, as text, with the lines that a reviewer can cite from it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from orchestrator.domain.judging.review import LineRange, ReviewMaterial
@@ -35,9 +35,7 @@ class _Row(NamedTuple):
         """Return the row as it is shown, a long one cut."""
         shown = f"{self.sign}{self.number:>6}  {self.text[:_LINE_CHARS]}"
         left = len(self.text) - _LINE_CHARS
-        if left > 0:
-            return f"{shown} [{left} more characters of this line]"
-        return shown
+        return f"{shown} [{left} more characters of this line]" if left > 0 else shown
 
 
 def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> ReviewMaterial:
@@ -46,11 +44,9 @@ def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> R
     for file in changed.files:
         if file.path in unseen:
             continue
-        spans: list[LineRange] = []
-        for hunk in file.hunks:
-            spans += _list_spans(hunk)
-        for path in _list_paths(file):
-            places[escape_path(path)] = tuple(spans)
+        spans = tuple(chain.from_iterable(map(_list_spans, file.hunks)))
+        for path in filter(None, (file.path, file.old_path)):
+            places[escape_path(path)] = spans
     return ReviewMaterial(text=text, places=places)
 
 
@@ -69,7 +65,7 @@ def build_code_view(changed: Diff, contents: Mapping[str, FileSides]) -> ReviewM
     for file in changed.files:
         note, rows = _build_rows(file, contents.get(file.path, (None, None)))
         parts += [_add_note(_build_title(file), note), *map(str, rows), ""]
-        for path in _list_paths(file):
+        for path in filter(None, (file.path, file.old_path)):
             places[_clean_name(path)] = _join_runs(row.number for row in rows)
         has_content = has_content or bool(rows) or _is_more_than_text(file)
     if not has_content:
@@ -90,9 +86,7 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     left = MAX_VIEW_CHARS
     for path, content in files.items():
         lines, note = _read_lines(content, left)
-        rows = []
-        for number, line in enumerate(lines, start=1):
-            rows.append(str(_Row(" ", number, escape_hidden_text(line))))
+        rows = [str(_Row(" ", number, escape_hidden_text(line))) for number, line in enumerate(lines, start=1)]
         left -= sum(map(len, rows))
         parts += [_add_note(escape_path(path), note), *rows, ""]
         places[escape_path(path)] = ()
@@ -101,15 +95,8 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     for path in gone:
         parts.append(f"{escape_path(path)} is not there")
     neighbours = list(map(escape_path, _list_neighbours([*files, *gone], names)))
-    parts += ["", "In the same directories and at the top:"]
-    parts += limit_lines(neighbours, _MAX_NAMES)
+    parts += ["", "In the same directories and at the top:", *limit_lines(neighbours, _MAX_NAMES)]
     return ReviewMaterial(text="\n".join(parts), places=places)
-
-
-def _list_paths(file: FileDiff) -> Iterator[str]:
-    yield file.path
-    if file.old_path is not None:
-        yield file.old_path
 
 
 def _clean_name(path: str) -> str:
@@ -132,9 +119,7 @@ def _build_title(file: FileDiff) -> str:
 
 
 def _add_note(title: str, note: str) -> str:
-    if note:
-        return f"{title} ({note})"
-    return title
+    return f"{title} ({note})" if note else title
 
 
 def _is_more_than_text(file: FileDiff) -> bool:
@@ -197,15 +182,11 @@ def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list
             held = _mark_unchanged(held)
             has_change = has_change or any(row.sign != " " for row in held)
         rows += held
-    if has_change:
-        return rows
-    return []
+    return rows if has_change else []
 
 
 def _build_code_row(line: HunkLine, old: Sequence[str], new: Sequence[str]) -> _Row:
-    side = new
-    if line.kind == "-":
-        side = old
+    side = old if line.kind == "-" else new
     number = _get_number(line)
     if 0 < number <= len(side):
         return _Row(line.kind, number, _clean_line(side[number - 1]))

@@ -1,9 +1,11 @@
 """All that is known of a change when rules look at it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from orchestrator.domain.judging.check import Difference, TestOutcome
+from orchestrator.domain.judging.rules import RuleId
+from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.task import Task
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
@@ -62,6 +64,11 @@ class ChangeFacts:
         """Return True if the plan lets this task change the path although it is protected."""
         return build_grant_matcher(self.grants)(path)
 
-    def without_grants(self) -> "ChangeFacts":
-        """Return the same facts of a task that was granted nothing."""
-        return replace(self, grants=())
+    def build_finding(
+        self, rule: RuleId, text: str, path: str, line: int | None = None, *, advice: str = "", is_severe: bool = True
+    ) -> Finding:
+        """Return a finding that blocks if it is severe and the plan does not grant its file; then `advice` follows."""
+        is_granted = self.is_granted(path)
+        is_blocking = is_severe and not is_granted
+        text, granted = text + advice * is_blocking, is_severe and is_granted
+        return Finding(rule=rule, text=text, path=path, line=line, is_blocking=is_blocking, is_granted=granted)

@@ -41,16 +41,10 @@ def _describe_problem(name: str) -> str:
     letters = list(filter(str.isalpha, name))
     if _LOOK_LATIN.isdisjoint(letters):
         plain = unicodedata.normalize("NFKC", name)
-        if plain.isascii():
-            return f"Python takes for {plain}"
-        return ""
+        return f"Python takes for {plain}" if plain.isascii() else ""
     if _LOOK_LATIN.issuperset(letters):
         return "looks like one in Latin letters, and is none"
-    scripts = sorted(set(filter(None, map(_get_script, letters))))
+    scripts = sorted({unicodedata.name(letter, "").partition(" ")[0] for letter in letters} - {""})
     if len(scripts) > 1 and "LATIN" in scripts:
         return f"mixes {' and '.join(map(str.capitalize, scripts))} letters"
     return ""
-
-
-def _get_script(letter: str) -> str:
-    return unicodedata.name(letter, "").partition(" ")[0]

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.files.changed_file import AddedLine, ChangedFile
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, group_by_path
 from orchestrator.judge.files.classification import is_example_content
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.redact.token_patterns import TOKEN_RULES
 
+_ADVICE = ": take it out, and read it from the environment in its place"
 _UNMARKED_KINDS = frozenset({"jwt", "authorization", "url-password"})
 """Kinds without a maker's mark: what looks like one may well be a sample."""
 
@@ -24,27 +25,12 @@ class _Token(NamedTuple):
 
 def check_credentials(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each token in added lines that no changed file held before; it blocks outside of samples."""
-    lines_by_path: dict[str, list[AddedLine]] = {}
-    for line in facts.lines:
-        lines_by_path.setdefault(line.path, []).append(line)
-    for path, lines in lines_by_path.items():
+    for path, lines in group_by_path(facts.lines).items():
         found = dict.fromkeys((token.kind, token.line) for token in _find_tokens(lines) if _is_new(token, facts.files))
         for kind, number in found:
-            is_certain, is_granted = (
-                kind not in _UNMARKED_KINDS and not is_example_content(path),
-                facts.is_granted(path),
-            )
+            is_certain = kind not in _UNMARKED_KINDS and not is_example_content(path)
             text = f"{path}:{number} holds what looks like a {kind}"
-            if is_certain and not is_granted:
-                text = f"{text}: take it out, and read it from the environment in its place"
-            yield Finding(
-                rule=RuleId.CREDENTIAL,
-                text=text,
-                path=path,
-                line=number,
-                is_blocking=is_certain and not is_granted,
-                is_granted=is_certain and is_granted,
-            )
+            yield facts.build_finding(RuleId.CREDENTIAL, text, path, number, advice=_ADVICE, is_severe=is_certain)
 
 
 def _is_new(token: _Token, files: Sequence[ChangedFile]) -> bool:

@@ -6,13 +6,14 @@ tests, the missing ids and the reviewer.
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.always_equal import find_always_equal
@@ -42,23 +43,10 @@ def check_forgery(facts: ChangeFacts) -> Iterator[Finding]:
     for file in facts.files:
         if not file.is_python or file.after is None:
             continue
-        is_granted = facts.is_granted(file.path)
-        known = Counter(what for what, _ in _find_tricks(file.path, file.before or b""))
-        for what, line in _find_tricks(file.path, file.after):
-            known[what] -= 1
-            if known[what] >= 0:
-                continue
-            text = f"{file.path}:{line} {what}"
-            if is_granted:
-                text = f"{text}; the plan lets this file change"
-            yield Finding(
-                rule=RuleId.FORGERY,
-                text=text,
-                path=file.path,
-                line=line,
-                is_blocking=not is_granted,
-                is_granted=is_granted,
-            )
+        note = "; the plan lets this file change" if facts.is_granted(file.path) else ""
+        known, tricks = _find_tricks(file.path, file.before or b""), _find_tricks(file.path, file.after)
+        for what, line in subtract_known(tricks, known, itemgetter(0)):
+            yield facts.build_finding(RuleId.FORGERY, f"{file.path}:{line} {what}{note}", file.path, line)
 
 
 def _find_tricks(path: str, source: bytes) -> list[_Trick]:
@@ -114,9 +102,7 @@ def _find_silent_exits(tree: ast.Module, names: NameResolver) -> Iterator[_Trick
     called = {id(call.func) for call in find_nodes(tree, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.expr) and (name := names.resolve_name(node)) in _EXITS:
-            verb = "hands on"
-            if id(node) in called:
-                verb = "calls"
+            verb = "calls" if id(node) in called else "hands on"
             yield f"{verb} {name}, which ends a test run without a word", node.lineno
         elif isinstance(node, ast.Import | ast.ImportFrom) and "_pytest" in _list_imported_modules(node):
             yield "imports _pytest, the insides of the test runner", node.lineno

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk
+from orchestrator.judge.files.changed_file import ChangedFile, DiffHunk, group_by_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 
 _QUOTES = str.maketrans({"'": '"'})
@@ -14,11 +14,8 @@ _TAB_COLUMNS = 8
 
 def check_formatting_only(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each file with hunks that only lay out anew what stood there; it names their lines."""
-    hunks_by_path: dict[str, list[DiffHunk]] = {}
-    for hunk in facts.hunks:
-        hunks_by_path.setdefault(hunk.path, []).append(hunk)
     files = {file.path: file for file in facts.files}
-    for path, hunks in hunks_by_path.items():
+    for path, hunks in group_by_path(facts.hunks).items():
         file = files.get(path)
         if file is not None and _has_other_line_ends(file):
             text = f"{path} has other line ends than on the base"
@@ -28,16 +25,10 @@ def check_formatting_only(facts: ChangeFacts) -> Iterator[Finding]:
 
 
 def _check_hunks(path: str, hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
-    lines = []
-    for hunk in hunks:
-        if _read_layout(hunk.removed) == _read_layout(hunk.added):
-            lines.append(hunk.line)
+    lines = [hunk.line for hunk in hunks if _read_layout(hunk.removed) == _read_layout(hunk.added)]
     if not lines:
         return
-    if len(lines) == len(hunks):
-        part = "all it changes"
-    else:
-        part = f"{len(lines)} of {len(hunks)} hunks"
+    part = "all it changes" if len(lines) == len(hunks) else f"{len(lines)} of {len(hunks)} hunks"
     text = f"{path}: {part} differs only in white space or quotes (line {join_limited(lines, 5)})"
     yield Finding(rule=RuleId.LAYOUT, text=text, path=path, line=lines[0], is_blocking=False)
 

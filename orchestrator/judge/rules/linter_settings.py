@@ -40,11 +40,7 @@ def check_linter_settings(facts: ChangeFacts) -> Iterator[Finding]:
 
 def _list_changed_sections(file: ChangedFile) -> Sequence[str]:
     old, new = _read_tools(file.before), _read_tools(file.after)
-    changed = []
-    for name in _TOOLS:
-        if old.get(name) != new.get(name):
-            changed.append(f"tool.{name}")
-    return changed
+    return [f"tool.{name}" for name in _TOOLS if old.get(name) != new.get(name)]
 
 
 def _read_tools(content: bytes | None) -> dict[str, Any]:
@@ -52,6 +48,4 @@ def _read_tools(content: bytes | None) -> dict[str, Any]:
         tools = tomllib.loads((content or b"").decode()).get("tool")
     except (ValueError, RecursionError):
         return {}
-    if isinstance(tools, dict):
-        return tools
-    return {}
+    return tools if isinstance(tools, dict) else {}

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.judging.check import PASSED_OUTCOMES
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
@@ -12,9 +12,8 @@ from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection, is_test_path
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
-from orchestrator.judge.source.python_syntax import parse_python
+from orchestrator.judge.source.python_syntax import FunctionNode, parse_python
 
-_PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
 _HINTS = frozenset({"typing", "typing_extensions", "__future__", "collections.abc"})
 _MAX_SHOWN = 12
@@ -26,12 +25,8 @@ _ADVICE = (
 
 def list_new_test_files(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the files among tests that are new or were changed without a grant."""
-    paths = []
-    for file in files:
-        is_test = not file.is_deleted and find_path_protection(file.path) == PathProtection.TESTS
-        if is_test and not is_granted(file.path):
-            paths.append(file.path)
-    return tuple(paths)
+    paths = [file.path for file in files if not file.is_deleted and not is_granted(file.path)]
+    return tuple(path for path in paths if find_path_protection(path) == PathProtection.TESTS)
 
 
 def has_behaviour_change(files: Sequence[ChangedFile]) -> bool:
@@ -55,8 +50,8 @@ def check_new_tests(facts: ChangeFacts) -> Iterator[Finding]:
         text = f"of {len(added)} new tests these {len(idle)} pass without the change, too: {names}"
         yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=False)
         return
-    count = f"({len(idle)})"
-    text = f"every new test passes without the change, too, so none shows anything of it {count}: {names}. {_ADVICE}"
+    shown = f"so none shows anything of it ({len(idle)}): {names}"
+    text = f"every new test passes without the change, too, {shown}. {_ADVICE}"
     is_blocking = tests.is_strict and not _has_mended_test(tests)
     yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=is_blocking)
 
@@ -65,19 +60,15 @@ def _list_added_tests(tests: NewTestOutcomes) -> tuple[Sequence[str], Sequence[s
     """Return the new tests that pass, and those of them that pass without the change as well."""
     added, idle = [], []
     for test, outcome in sorted(tests.now.items()):
-        if outcome in _PASSED and test not in tests.before and is_test_id(test):
+        if outcome in PASSED_OUTCOMES and test not in tests.before and is_test_id(test):
             added.append(test)
-            if tests.without_change.get(test) in _PASSED:
+            if tests.without_change.get(test) in PASSED_OUTCOMES:
                 idle.append(test)
     return added, idle
 
 
 def _has_mended_test(tests: NewTestOutcomes) -> bool:
-    for test, outcome in tests.now.items():
-        before = tests.before.get(test)
-        if outcome in _PASSED and before is not None and before.is_red:
-            return True
-    return False
+    return any(before.is_red and tests.now.get(test) in PASSED_OUTCOMES for test, before in tests.before.items())
 
 
 def _is_code(path: str) -> bool:
@@ -100,18 +91,14 @@ def _is_equivalent(file: ChangedFile) -> bool:
 def _dump_behaviour(content: bytes | None) -> str | None:
     """Return the syntax tree of a source without docstrings and type hints as text; None if it cannot be parsed."""
     tree = parse_python(content or b"")
-    if tree is None:
-        return None
-    return ast.dump(_HintRemover().visit(tree))
+    return None if tree is None else ast.dump(_HintRemover().visit(tree))
 
 
 class _HintRemover(ast.NodeTransformer):
     """Takes out what tells readers and type checkers something, and the interpreter nothing."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        if isinstance(node.value, ast.Constant):
-            return None
-        return self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         return None
@@ -119,26 +106,18 @@ class _HintRemover(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.AST:
         return ast.arg(node.arg)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: FunctionNode) -> ast.AST:
         node.returns = None
         return self.generic_visit(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
+    visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
-        if all(alias.name in _HINTS for alias in node.names):
-            return None
-        return node
+        return None if _HINTS.issuperset(alias.name for alias in node.names) else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        if node.module in _HINTS:
-            return None
-        return node
+        return None if node.module in _HINTS else node
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         is_for_checkers = ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
-        if is_for_checkers:
-            return None
-        return self.generic_visit(node)
+        return None if is_for_checkers else self.generic_visit(node)

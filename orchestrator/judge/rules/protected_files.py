@@ -30,11 +30,8 @@ def needs_content(path: str) -> bool:
 
 def list_held_back_tests(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the changed tests whose base versions the candidate's code has to pass as well; new ones as absent."""
-    held_back = []
-    for file in files:
-        if find_path_protection(file.path) == PathProtection.TESTS and not is_granted(file.path):
-            held_back.append(file.path)
-    return tuple(held_back)
+    paths = [file.path for file in files if not is_granted(file.path)]
+    return tuple(path for path in paths if find_path_protection(path) == PathProtection.TESTS)
 
 
 def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:

@@ -1,29 +1,26 @@
 """The one list of rules that look into a change: what it may not touch, what it may not do, what is only told of it."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.judge.rules import prompt_injection, unusual_files, whole_change
 from orchestrator.judge.rules.change_facts import ChangeFacts
-from orchestrator.judge.rules.change_size import check_change_size, check_empty_change
 from orchestrator.judge.rules.confusable_identifiers import check_confusable_identifiers
 from orchestrator.judge.rules.credentials import check_credentials
-from orchestrator.judge.rules.flag_limits import MAX_FLAGS_PER_RULE, limit_flags
-from orchestrator.judge.rules.flaky import check_flaky
 from orchestrator.judge.rules.forgery import check_forgery
 from orchestrator.judge.rules.formatting_only import check_formatting_only
-from orchestrator.judge.rules.hidden_characters import check_hidden_characters
 from orchestrator.judge.rules.linter_settings import check_linter_settings
 from orchestrator.judge.rules.new_tests import check_new_tests
-from orchestrator.judge.rules.prompt_injection import check_prompt_injection
 from orchestrator.judge.rules.protected_files import check_protected_files
-from orchestrator.judge.rules.snapshot_findings import check_flagged_files, check_leaked_secrets, check_left_out_files
 from orchestrator.judge.rules.suppressions import check_suppressions
 from orchestrator.judge.rules.task_scope import check_task_scope
-from orchestrator.judge.rules.unreadable_code import check_unreadable_code
-from orchestrator.judge.rules.unusual_files import check_binary_files, check_file_modes, check_generated_files
 from orchestrator.judge.rules.weakened_assertions import check_weakened_assertions
+
+MAX_FLAGS_PER_RULE = 5
+"""Whoever reads more than that of one rule reads none."""
 
 
 @dataclass(frozen=True)
@@ -37,34 +34,29 @@ class Rule:
     check: Callable[[ChangeFacts], Iterable[Finding]]
     max_flags: int = MAX_FLAGS_PER_RULE
 
-    @property
-    def description(self) -> str:
-        """A few words on what the rule finds."""
-        return self.id.description
-
 
 RULES: tuple[Rule, ...] = (
-    Rule(RuleId.EMPTY, check_empty_change),
-    Rule(RuleId.SIZE, check_change_size),
-    Rule(RuleId.SECRET, check_leaked_secrets),
-    Rule(RuleId.DROPPED, check_left_out_files),
-    Rule(RuleId.FLAGGED, check_flagged_files),
+    Rule(RuleId.EMPTY, whole_change.check_empty_change),
+    Rule(RuleId.SIZE, whole_change.check_change_size),
+    Rule(RuleId.SECRET, whole_change.check_leaked_secrets),
+    Rule(RuleId.DROPPED, whole_change.check_left_out_files),
+    Rule(RuleId.FLAGGED, whole_change.check_flagged_files),
     Rule(RuleId.SCOPE, check_task_scope),
     Rule(RuleId.PROTECTED, check_protected_files),
     Rule(RuleId.FORGERY, check_forgery),
-    Rule(RuleId.UNREADABLE, check_unreadable_code),
+    Rule(RuleId.UNREADABLE, unusual_files.check_unreadable_code),
     Rule(RuleId.SUPPRESSION, check_suppressions),
     Rule(RuleId.CREDENTIAL, check_credentials),
     Rule(RuleId.WEAKENED, check_weakened_assertions),
     Rule(RuleId.IDENTIFIER, check_confusable_identifiers),
-    Rule(RuleId.MODE, check_file_modes),
+    Rule(RuleId.MODE, unusual_files.check_file_modes),
     Rule(RuleId.LINTER, check_linter_settings),
-    Rule(RuleId.BINARY, check_binary_files),
-    Rule(RuleId.GENERATED, check_generated_files),
+    Rule(RuleId.BINARY, unusual_files.check_binary_files),
+    Rule(RuleId.GENERATED, unusual_files.check_generated_files),
     Rule(RuleId.LAYOUT, check_formatting_only),
-    Rule(RuleId.ADDRESSED, check_prompt_injection, max_flags=20),
-    Rule(RuleId.HIDDEN_TEXT, check_hidden_characters, max_flags=20),
-    Rule(RuleId.FLAKY, check_flaky),
+    Rule(RuleId.ADDRESSED, prompt_injection.check_prompt_injection, max_flags=20),
+    Rule(RuleId.HIDDEN_TEXT, prompt_injection.check_hidden_characters, max_flags=20),
+    Rule(RuleId.FLAKY, whole_change.check_flaky),
     Rule(RuleId.NEW_TESTS, check_new_tests),
 )
 PROMPT_INJECTION_RULES = frozenset({RuleId.ADDRESSED, RuleId.HIDDEN_TEXT})
@@ -82,8 +74,10 @@ def check_change(
         without_grants: rules that hold as if the plan had granted nothing.
     """
     findings: list[Finding] = []
+    ungranted = replace(facts, grants=())
     for rule in RULES:
-        found = limit_flags(_run_rule(rule, facts, without_grants), rule.max_flags)
+        known = ungranted if rule.id in without_grants else facts
+        found = limit_flags(rule.check(known), rule.max_flags)
         if rule.id in blocking:
             findings += (finding.model_copy(update={"is_blocking": True}) for finding in found)
         else:
@@ -91,14 +85,24 @@ def check_change(
     return tuple(findings)
 
 
-def _run_rule(rule: Rule, facts: ChangeFacts, without_grants: Collection[RuleId]) -> Iterable[Finding]:
-    if rule.id in without_grants:
-        return rule.check(facts.without_grants())
-    return rule.check(facts)
-
-
 def list_findings(rule: RuleId, facts: ChangeFacts) -> Iterator[Finding]:
     """Iterate over everything that one rule finds in a change, without a limit. Blocks."""
     for one in RULES:
         if one.id == rule:
             yield from one.check(facts)
+
+
+def limit_flags(findings: Iterable[Finding], limit: int = MAX_FLAGS_PER_RULE) -> tuple[Finding, ...]:
+    """Return the findings with at most `limit` of each rule that block nothing, and then how many were left out."""
+    counts: Counter[str] = Counter()
+    kept = []
+    for finding in findings:
+        if not finding.is_blocking:
+            counts[finding.rule] += 1
+        if finding.is_blocking or counts[finding.rule] <= limit:
+            kept.append(finding)
+    for rule, count in counts.items():
+        if count > limit:
+            text = f"and {count - limit} more of the kind `{rule}`"
+            kept.append(Finding(rule=rule, text=text, is_blocking=False))
+    return tuple(kept)

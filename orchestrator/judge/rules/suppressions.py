@@ -11,7 +11,7 @@ from typing import NamedTuple
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.changed_file import ChangedFile, subtract_known
 from orchestrator.judge.files.classification import is_sample
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
@@ -50,9 +50,7 @@ def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
             bound.append(file)
     added, removed = _compare_suppressions(bound)
     spare = _count_losses(granted)
-    increase = {}
-    for kind, found in sorted(added.items()):
-        increase[kind] = len(found) - len(removed.get(kind, ())) - spare[kind]
+    increase = {kind: len(found) - len(removed.get(kind, ())) - spare[kind] for kind, found in sorted(added.items())}
     for kind, count in increase.items():
         is_covered = kind.endswith(_OF_EVERYTHING) and increase.get(kind.removesuffix(_OF_EVERYTHING), 0) > 0
         if count > 0 and not is_covered:
@@ -69,9 +67,7 @@ def _count_losses(files: Sequence[ChangedFile]) -> Counter[str]:
 
 def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:
     places = join_limited([f"{one.path}:{one.line}" for one in found], _MAX_SHOWN)
-    count = "one more"
-    if increase > 1:
-        count = f"{increase} more"
+    count = f"{increase} more" if increase > 1 else "one more"
     what = f"{places} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
     path, line = "", None
     if len(found) == 1:
@@ -90,12 +86,9 @@ def _compare_suppressions(files: Sequence[ChangedFile]) -> tuple[_ByKind, _ByKin
 
 
 def _subtract_suppressions(left: Sequence[_Suppression], right: Iterable[_Suppression]) -> _ByKind:
-    known = Counter((one.kind, one.text) for one in right)
     rest: _ByKind = {}
-    for one in left:
-        known[one.kind, one.text] -= 1
-        if known[one.kind, one.text] < 0:
-            rest.setdefault(one.kind, []).append(one)
+    for one in subtract_known(left, right, lambda one: (one.kind, one.text)):
+        rest.setdefault(one.kind, []).append(one)
     return rest
 
 
@@ -118,12 +111,9 @@ def _find_suppressions(path: str, content: bytes | None) -> Iterator[_Suppressio
 def _find_comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
     """Yield line number, comment and whole line where something could be silenced; of Python only real comments."""
     lines = _find_suspects(content.decode("utf-8", "replace"), kinds)
-    tokens = None
-    if lines and is_python:
-        tokens = tokenize_python(content)
+    tokens = tokenize_python(content) if lines and is_python else None
     if tokens is None:
-        for number, line in lines.items():
-            yield number, line, line
+        yield from ((number, line, line) for number, line in lines.items())
         return
     for token in tokens:
         number = token.start[0]
@@ -135,8 +125,6 @@ def _find_suspects(text: str, kinds: Sequence[SuppressionKind]) -> dict[int, str
     """Return the lines that hold a pattern of these kinds, by their numbers."""
     patterns = [kind.pattern for kind in kinds if kind.pattern.search(text)]
     suspects: dict[int, str] = {}
-    if not patterns:
-        return suspects
     for number, line in enumerate(text.split("\n"), start=1):
         if any(pattern.search(line) for pattern in patterns):
             suspects[number] = line

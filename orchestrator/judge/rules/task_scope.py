@@ -44,11 +44,8 @@ def _list_files_out_of_scope(facts: ChangeFacts) -> Sequence[ChangedFile]:
 
 
 def _belongs_to_task(file: ChangedFile, task: Task) -> bool:
-    for glob in task.paths:
-        may_add_beside = file.is_new and not _WILDCARDS.isdisjoint(glob)
-        if not may_add_beside and matches_glob(glob, file.path):
-            return True
-    return False
+    named = filter(_WILDCARDS.isdisjoint, task.paths) if file.is_new else task.paths
+    return any(matches_glob(glob, file.path) for glob in named)
 
 
 def list_parallel_tasks(task: Task, tasks: Mapping[TaskId, Task], live: Sequence[Task]) -> tuple[Task, ...]:
@@ -58,7 +55,7 @@ def list_parallel_tasks(task: Task, tasks: Mapping[TaskId, Task], live: Sequence
     for other in live:
         line = _collect_ancestors(other, tasks)
         is_related = other.id in own or task.id in line
-        if other.paths and not is_related and not _has_order(own, line, tasks):
+        if other.paths and not (is_related or _depends_on(own, line, tasks) or _depends_on(line, own, tasks)):
             parallel.append(other)
     return tuple(parallel)
 
@@ -70,10 +67,6 @@ def _collect_ancestors(task: Task, tasks: Mapping[TaskId, Task]) -> frozenset[Ta
         task = tasks[task.parent]
         found.add(task.id)
     return frozenset(found)
-
-
-def _has_order(left: frozenset[TaskId], right: frozenset[TaskId], tasks: Mapping[TaskId, Task]) -> bool:
-    return _depends_on(left, right, tasks) or _depends_on(right, left, tasks)
 
 
 def _depends_on(later: frozenset[TaskId], earlier: frozenset[TaskId], tasks: Mapping[TaskId, Task]) -> bool:

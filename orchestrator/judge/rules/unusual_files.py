@@ -1,4 +1,4 @@
-"""Files that a reviewer cannot judge by the diff: binary and generated ones, and new modes, links and submodules."""
+"""Files that cannot be judged by the diff: binary, generated, nested too deeply, of another mode, links, submodules."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,7 @@ from orchestrator.domain.judging.verdict import Finding
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile
 from orchestrator.judge.files.classification import find_generated_mark, is_binary, is_minified
 from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.source.python_syntax import MAX_TREE_DEPTH, is_too_deep
 
 _EXECUTABLE = "100755"
 _SUBMODULE = "160000"
@@ -16,14 +17,10 @@ def check_binary_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each binary file with new content; none of them blocks."""
     for file in facts.files:
         if file.after is not None and file.has_new_content and is_binary(file.after):
-            text = f"{file.path} is binary ({_format_size(len(file.after))}), so that no diff shows what it holds"
+            count = len(file.after)
+            size = f"{count:,} bytes" if count < 10_000 else f"{count / 1_000:,.0f} kB"
+            text = f"{file.path} is binary ({size}), so that no diff shows what it holds"
             yield Finding(rule=RuleId.BINARY, text=text, path=file.path, is_blocking=False)
-
-
-def _format_size(size: int) -> str:
-    if size < 10_000:
-        return f"{size:,} bytes"
-    return f"{size / 1_000:,.0f} kB"
 
 
 def check_generated_files(facts: ChangeFacts) -> Iterator[Finding]:
@@ -52,11 +49,23 @@ def _describe_mode(file: ChangedFile) -> str:
         return "is a submodule now, whose content is not in this diff"
     if file.new_mode == SYMLINK_MODE:
         target = (file.after or b"").decode("utf-8", "replace")
-        if target:
-            return f"is a link now, to {target[:200]!a}"
-        return "is a link now"
+        return f"is a link now, to {target[:200]!a}" if target else "is a link now"
     if file.new_mode != _EXECUTABLE:
         return ""
     if file.is_new:
         return "is new and can be executed"
     return "can be executed, and could not before"
+
+
+def check_unreadable_code(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each file whose code is nested too deeply for any rule to look into.
+
+    It blocks unless the base's version was as deep, or the plan grants the file.
+    """
+    for file in facts.files:
+        if file.is_python and file.after is not None and is_too_deep(file.after):
+            is_deeper = file.before is None or not is_too_deep(file.before)
+            text = f"{file.path} is nested more than {MAX_TREE_DEPTH} levels deep, so no rule can look into it"
+            yield facts.build_finding(
+                RuleId.UNREADABLE, text, file.path, advice=": write it flatter", is_severe=is_deeper
+            )

@@ -7,11 +7,13 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
@@ -21,6 +23,7 @@ from orchestrator.judge.source.testcases import TestFunction, list_test_function
 
 _SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
 _ASSERTING_FIXTURES = compile_lazily(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
+_get_identity: Callable[[Assertion], Hashable] = attrgetter("identity")
 _ROUNDING = 1.001
 _MAX_SHOWN = 5
 _Loss = tuple[int, str]
@@ -68,9 +71,7 @@ def _build_finding(path: str, line: int, problem: str) -> Finding:
 
 def _parse_functions(path: str, content: bytes | None) -> list[TestFunction]:
     tree = parse_python(content or b"")
-    if tree is None:
-        return []
-    return list_test_functions(path, tree)
+    return [] if tree is None else list_test_functions(path, tree)
 
 
 def _match_functions(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> dict[int, TestFunction]:
@@ -110,7 +111,8 @@ def _compare_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Loss]:
     for swallowing in _find_swallowing(new.node)[len(_find_swallowing(old.node)) :]:
         yield swallowing, f"{name} goes on when an assertion fails"
     before, after = list_function_assertions(old.node), list_function_assertions(new.node)
-    removed, added = _subtract_assertions(before, after), _subtract_assertions(after, before)
+    removed = subtract_known(before, after, _get_identity)
+    added = subtract_known(after, before, _get_identity)
     weaker = list(_compare_assertions(removed, added))
     for weak_line, loss in weaker:
         yield weak_line, f"{name} asks for less: {loss}"
@@ -127,21 +129,13 @@ def _is_empty(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Pass | ast.Return)
 
 
-def _subtract_assertions(left: Sequence[Assertion], right: Sequence[Assertion]) -> list[Assertion]:
-    known = Counter(one.identity for one in right)
-    rest = []
-    for one in left:
-        known[one.identity] -= 1
-        if known[one.identity] < 0:
-            rest.append(one)
-    return rest
-
-
 def _compare_assertions(removed: Sequence[Assertion], added: Sequence[Assertion]) -> Iterator[_Loss]:
     """Yield what became weaker, after each removed assertion has found an added one that is as strict."""
     rest, changed = list(added), list[Assertion]()
     for old in sorted(removed, key=lambda one: -one.strength):  # who asks for most has the first choice
-        as_strict = [new for new in rest if new.subjects == old.subjects and _is_as_strict(old, new)]
+        limit = old.tolerance * _ROUNDING
+        same = [new for new in rest if new.subjects == old.subjects]
+        as_strict = [new for new in same if new.strength >= old.strength and new.tolerance <= limit]
         if as_strict:
             rest.remove(min(as_strict, key=lambda one: one.strength))
         else:
@@ -166,10 +160,6 @@ def _compare_pair(old: Assertion, new: Assertion) -> Iterator[_Loss]:
         yield new.line, f"`{old.words}` became `{new.words}`"
     elif new.tolerance > old.tolerance * _ROUNDING:
         yield new.line, f"`{new.words}` may be further off than `{old.words}`"
-
-
-def _is_as_strict(old: Assertion, new: Assertion) -> bool:
-    return new.strength >= old.strength and new.tolerance <= old.tolerance * _ROUNDING
 
 
 def _list_related(old: Assertion, candidates: Iterable[Assertion]) -> list[Assertion]:

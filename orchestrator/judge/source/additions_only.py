@@ -2,9 +2,11 @@
 
 import ast
 import re
-from collections.abc import Container, Iterator, Sequence
+import unittest
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, parse_python
@@ -41,25 +43,18 @@ def describe_non_additive_change(before: bytes, after: bytes) -> str:
 
 
 def _list_used_names(module: ast.Module) -> _UsedNames:
-    stored, loaded, modules = set(), set(), set()
+    by_context: dict[type[ast.expr_context], set[str]] = {ast.Store: set(), ast.Load: set(), ast.Del: set()}
     for name in find_nodes(module, ast.Name):
-        if isinstance(name.ctx, ast.Store):
-            stored.add(name.id)
-        elif isinstance(name.ctx, ast.Load):
-            loaded.add(name.id)
+        by_context[type(name.ctx)].add(name.id)
+    stored, loaded, modules = by_context[ast.Store], by_context[ast.Load], set[str]()
     for statement in find_nodes(module, ast.Import):
-        for alias in statement.names:
-            if not alias.asname:
-                modules.add(alias.name.partition(".")[0])
+        modules.update(alias.name.partition(".")[0] for alias in statement.names if not alias.asname)
     fixtures = {argument.arg for argument in find_nodes(module, ast.arg)}
     return _UsedNames(frozenset(loaded - stored | fixtures), frozenset(modules))
 
 
 def _find_problems(old: _Body, new: _Body, used: _UsedNames) -> Iterator[str]:
-    bound = set(used.bound)
-    for statement in old:
-        bound.update(_list_names(statement))
-    used = replace(used, bound=frozenset(bound))
+    used = replace(used, bound=used.bound.union(*map(_list_names, old)))
     wanted = list(old)
     for statement in new:
         if wanted and _continues(wanted[0], statement):
@@ -111,10 +106,9 @@ def _dump_head(node: ast.ClassDef) -> list[str]:
 def _describe_objection(statement: ast.stmt, used: _UsedNames) -> str:
     """Return in words by what a statement that the base does not have is more than one more test; else nothing."""
     names = _list_names(statement)
-    harmless: Container[str] = used.modules if _is_plain_import(statement) else ()
-    for name in names:
-        if name in used.bound and name not in harmless:
-            return f"line {statement.lineno} gives {name} another meaning"
+    bound = used.bound - used.modules if _is_plain_import(statement) else used.bound
+    if taken := next(filter(bound.__contains__, names), None):
+        return f"line {statement.lineno} gives {taken} another meaning"
     for name in names:
         if _is_special(name, used.is_in_class):
             return f"line {statement.lineno} adds {name}, which the tests of the base run under"
@@ -137,21 +131,17 @@ def _is_plain_import(statement: ast.stmt) -> bool:
 
 def _list_names(statement: ast.stmt) -> list[str]:
     """Return the names that a statement binds; none if it binds anything but names."""
-    names = []
     match statement:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            names.append(name)
+            return [name]
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            for alias in aliases:
-                names.append((alias.asname or alias.name).partition(".")[0])
+            return [(alias.asname or alias.name).partition(".")[0] for alias in aliases]
         case ast.Assign(targets=targets):
-            for target in targets:
-                if not isinstance(target, ast.Name):
-                    return []
-                names.append(target.id)
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            return names if len(names) == len(targets) else []
         case ast.AnnAssign(target=ast.Name(id=name)):
-            names.append(name)
-    return names
+            return [name]
+    return []
 
 
 def _is_special(name: str, is_in_class: bool) -> bool:
@@ -163,16 +153,13 @@ def _is_special(name: str, is_in_class: bool) -> bool:
 @cache
 def _list_test_case_names() -> frozenset[str]:
     """Return the names that a test case of `unittest` has, but for those that only say how it reports."""
-    import unittest  # with asyncio it takes longer to load than most of us
 
     return frozenset(dir(unittest.IsolatedAsyncioTestCase)) - {"maxDiff", "longMessage"}
 
 
 def _is_automatic_fixture(function: FunctionNode) -> bool:
-    for decorator in function.decorator_list:
-        if any(keyword.arg == "autouse" for keyword in find_nodes(decorator, ast.keyword)):
-            return True
-    return False
+    keywords = chain.from_iterable(find_nodes(decorator, ast.keyword) for decorator in function.decorator_list)
+    return any(keyword.arg == "autouse" for keyword in keywords)
 
 
 def _is_literal(value: ast.expr) -> bool:

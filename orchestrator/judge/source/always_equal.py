@@ -24,9 +24,7 @@ def find_always_equal(tree: ast.Module, names: NameResolver) -> Iterator[tuple[s
         if (names.resolve_name(value) or "").endswith(_OPPOSITES[name]):
             yield f"{owner}.{name} is the opposite of what it is called", value.lineno
             continue
-        function: ast.AST | None = value
-        if isinstance(value, ast.Name):
-            function = functions.get(value.id)
+        function = functions.get(value.id) if isinstance(value, ast.Name) else value
         if isinstance(function, ast.FunctionDef | ast.Lambda):
             problem = _describe_problem(name, function, always_true)
             if problem:
@@ -105,9 +103,7 @@ def _get_constant(function: _Function) -> object:
         if not isinstance(result, ast.Constant):
             return None
         values.add(result.value)
-    if len(values) == 1:
-        return values.pop()
-    return None
+    return values.pop() if len(values) == 1 else None
 
 
 def _list_parameters(function: _Function) -> list[str]:
@@ -120,12 +116,7 @@ def _ignores_other(function: _Function) -> bool:
     if len(parameters) < 2 or not any(map(_is_answer, _list_results(function))):
         return False  # only a function with another shape, or one that refuses to compare
     other = parameters[1]
-    body: list[ast.AST] = []
-    if isinstance(function, ast.Lambda):
-        body.append(function.body)
-    else:
-        body += function.body
-    for part in body:
+    for part in [function.body] if isinstance(function, ast.Lambda) else function.body:
         idle = set(map(id, _find_idle_looks(part, other)))
         for name in find_nodes(part, ast.Name):
             if name.id == other and id(name) not in idle:
@@ -139,12 +130,8 @@ def _ignores_self(function: _Function) -> bool:
     if len(parameters) < 2 or uses_name(function, parameters[0]) or uses_name(function, "super"):
         return False
     other = parameters[1]
-    for result in _list_results(function):
-        if result is None or not _is_answer(result) or not uses_name(result, other):
-            continue
-        if not _tells_apart(result, other):
-            return True
-    return False
+    answers = filter(None, filter(_is_answer, _list_results(function)))
+    return any(uses_name(answer, other) and not _tells_apart(answer, other) for answer in answers)
 
 
 def _tells_apart(value: ast.expr, other: str) -> bool:
@@ -188,7 +175,5 @@ def _is_common_type(kind: ast.expr) -> bool:
 
 
 def _returns_one_of(function: _Function, classes: set[str]) -> bool:
-    for result in _list_results(function):
-        if isinstance(result, ast.Call) and isinstance(result.func, ast.Name) and result.func.id in classes:
-            return True
-    return False
+    calls = [result.func for result in _list_results(function) if isinstance(result, ast.Call)]
+    return any(isinstance(called, ast.Name) and called.id in classes for called in calls)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import product
 
 
 class AssertionStrength(IntEnum):
@@ -37,13 +38,7 @@ class Assertion:
 
     def is_related_to(self, other: "Assertion") -> bool:
         """Return True if both speak of a common value, or one of something that is made of the other's."""
-        if self.subjects & other.subjects:
-            return True
-        for subject in self.subjects:
-            for dump in other.subjects:
-                if subject in dump or dump in subject:
-                    return True
-        return False
+        return any(one in dump or dump in one for one, dump in product(self.subjects, other.subjects))
 
 
 def count_assertions(found: Sequence[Assertion]) -> int:

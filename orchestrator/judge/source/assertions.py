@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength
-from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name
+from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, list_elements
 
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"})
 _BROAD = frozenset({"Exception", "BaseException", "Warning"})
@@ -30,10 +30,15 @@ _ASKING = frozenset({"isinstance", "hasattr", "all", "any", "startswith", "endsw
 _FINDING = frozenset({"search", "match", "fullmatch"})
 _EMPTY = compile_lazily(r"[\\^$.*?|()+]*")
 _CLOSE = frozenset({"assertAlmostEqual", "approx", "isclose", "allclose", "assert_allclose", "assert_almost_equal"})
+_STRENGTHS = {
+    **dict.fromkeys(_PARTLY, AssertionStrength.PART),
+    **dict.fromkeys(_TRUTHS, AssertionStrength.TRUTH),
+    **dict.fromkeys(_CLOSE - {"approx", "isclose", "allclose"}, AssertionStrength.CLOSE),
+}
+"""What the assertions ask for that are calls by themselves, but for those of equality."""
 _TOLERANCES = frozenset({"rel", "abs", "rel_tol", "abs_tol", "rtol", "atol", "delta"})
 _CHECKS = compile_lazily(
-    r"_*(?:assert|check|expect|verif|ensure|should|must|fail|deprecated_call|compare)",
-    re.IGNORECASE,
+    r"_*(?:assert|check|expect|verif|ensure|should|must|fail|deprecated_call|compare)", re.IGNORECASE
 )
 _USUAL_TOLERANCE = 1e-5
 _LONGEST_VALUE = 400
@@ -75,9 +80,7 @@ class _Resolver(ast.NodeTransformer):
         self._values = values
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if _is_store(node):
-            return node
-        return self._values.get(node.id, node)
+        return node if _is_store(node) else self._values.get(node.id, node)
 
 
 def _read_body(body: Sequence[ast.stmt]) -> Iterator[Assertion]:
@@ -120,8 +123,9 @@ def _read_call(node: ast.Call) -> list[Assertion]:
         return [_read_expression(ast.UnaryOp(ast.Not(), node.args[0]), node.lineno)]
     if name == "assertIsNone" and node.args:
         return [_build_assertion(node, node.args[:1], AssertionStrength.EXACT)]
-    if name in _EXACT | _PARTLY | _TRUTHS | _CLOSE - {"approx", "isclose", "allclose"}:
-        return [_build_assertion(node, node.args[:2], _get_strength(name, node.args[:2]))]
+    if name in _EXACT or name in _STRENGTHS:
+        strength = _STRENGTHS.get(name) or _get_equality_strength(node.args[:2])
+        return [_build_assertion(node, node.args[:2], strength)]
     if name.startswith("assert_") and isinstance(node.func, ast.Attribute):
         strength = AssertionStrength.PART
         if node.args or node.keywords or "not_" in name:
@@ -133,22 +137,9 @@ def _read_call(node: ast.Call) -> list[Assertion]:
     return []
 
 
-def _get_strength(name: str, sides: Sequence[ast.expr]) -> AssertionStrength:
-    if name in _EXACT:
-        return _get_equality_strength(sides)
-    if name in _CLOSE:
-        return AssertionStrength.CLOSE
-    if name in _PARTLY:
-        return AssertionStrength.PART
-    return AssertionStrength.TRUTH
-
-
 def _read_raising(node: ast.Call) -> Assertion:
     expected = node.args[0] if node.args else node
-    if isinstance(expected, ast.Tuple):
-        names = list(map(get_last_name, expected.elts))
-    else:
-        names = [get_last_name(expected)]
+    names = list(map(get_last_name, list_elements(expected)))
     is_matched = get_last_name(node).endswith("Regex") or any(keyword.arg == "match" for keyword in node.keywords)
     if _BROAD.intersection(names) and not is_matched:
         strength = AssertionStrength.TRUTH

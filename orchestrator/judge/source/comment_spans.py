@@ -109,10 +109,7 @@ def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | N
             end = None if syntax.unsure.search(before) else _find_comment_end(text, at, syntax)
             spans.append((at, end or at))
         else:
-            if text[at] == "\n":
-                before = ""
-            else:
-                before = before + text[at]
+            before = "" if text[at] == "\n" else before + text[at]
             end = at + 1
         if end is None:
             return None
@@ -130,13 +127,9 @@ def _begins_comment(text: str, at: int, syntax: CommentSyntax) -> bool:
 def _find_comment_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
     if syntax.block and text.startswith(syntax.block[0], at):
         end = text.find(syntax.block[1], at + len(syntax.block[0]))
-        if end < 0:
-            return None
-        return end + len(syntax.block[1])
+        return None if end < 0 else end + len(syntax.block[1])
     end = text.find("\n", at)
-    if end < 0:
-        return len(text)
-    return end
+    return len(text) if end < 0 else end
 
 
 def _find_string_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
@@ -147,9 +140,7 @@ def _find_string_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
         if text[at] == "\\" and quote not in syntax.raw:
             at += 2
         elif text[at] == quote:
-            if syntax.nesting.search(text, start, at):
-                return None
-            return at + 1
+            return None if syntax.nesting.search(text, start, at) else at + 1
         elif text[at] == "\n" and quote not in syntax.long:
             return None
         else:

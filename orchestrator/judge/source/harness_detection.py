@@ -63,12 +63,8 @@ def _find_runner_lookups(tree: ast.Module, names: NameResolver) -> Iterator[_Tri
 def _list_texts(tree: ast.Module) -> list[_Trick]:
     """Return the texts of a module that are no docstrings."""
     docstrings = {id(node.value) for node in find_nodes(tree, ast.Expr)}
-    texts = []
-    for node in find_nodes(tree, ast.expr):
-        text = resolve_text(node)
-        if text is not None and id(node) not in docstrings:
-            texts.append((text, node.lineno))
-    return texts
+    nodes = [node for node in find_nodes(tree, ast.expr) if id(node) not in docstrings]
+    return [(text, node.lineno) for node in nodes if (text := resolve_text(node)) is not None]
 
 
 def _reads_files(tree: ast.Module) -> bool:

@@ -11,9 +11,7 @@ _HIDDEN = compile_lazily(
 def find_hidden_character(text: str) -> str | None:
     """Return the first character that a reader does not see; None if all can be seen."""
     match = _HIDDEN.search(text)
-    if match is None:
-        return None
-    return match[0]
+    return None if match is None else match[0]
 
 
 def remove_hidden_text(text: str) -> str:

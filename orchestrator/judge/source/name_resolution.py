@@ -45,9 +45,7 @@ class NameResolver:
 
     def _resolve_attribute(self, value: ast.AST, name: str, depth: int) -> str | None:
         base = self.resolve_name(value, depth - 1)
-        if base is None:
-            return None
-        return f"{base}.{name}"
+        return None if base is None else f"{base}.{name}"
 
     def _resolve_item(self, value: ast.AST, name: str, depth: int) -> str | None:
         base = self.resolve_name(value, depth - 1)
@@ -89,23 +87,14 @@ def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
             value=value, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1)))
         ):
             forwards = resolve_text(value, depth - 1)
-            if forwards is None:
-                return None
-            return forwards[::-1]
+            return None if forwards is None else forwards[::-1]
     return None
 
 
 def _join_texts(between: str, parts: list[ast.expr], depth: int) -> str | None:
-    texts = []
-    for part in parts:
-        text = resolve_text(part, depth - 1)
-        if text is None:
-            return None
-        texts.append(text)
-    return between.join(texts)
+    texts = [text for part in parts if (text := resolve_text(part, depth - 1)) is not None]
+    return between.join(texts) if len(texts) == len(parts) else None
 
 
 def _unwrap_value(value: ast.expr) -> ast.expr:
-    if isinstance(value, ast.FormattedValue):
-        return value.value
-    return value
+    return value.value if isinstance(value, ast.FormattedValue) else value

@@ -20,9 +20,7 @@ _PARSER_LOCK = threading.Lock()
 def parse_python(source: bytes) -> ast.Module | None:
     """Return the tree; None if nobody can read it as Python, or it goes too deep. Blocks."""
     tree = _parse(source)
-    if tree is None or _is_deep(tree):
-        return None
-    return tree
+    return None if tree is None or _is_deep(tree) else tree
 
 
 def is_too_deep(source: bytes) -> bool:
@@ -94,6 +92,4 @@ def get_last_name(node: ast.AST) -> str:
 
 def list_elements(value: ast.expr) -> list[ast.expr]:
     """Return what a list or tuple holds; any other expression alone."""
-    if isinstance(value, ast.List | ast.Tuple):
-        return value.elts
-    return [value]
+    return value.elts if isinstance(value, ast.List | ast.Tuple) else [value]

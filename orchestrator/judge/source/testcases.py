@@ -5,12 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.judge.source.python_syntax import (
-    FunctionNode,
-    get_last_name,
-    list_elements,
-    uses_name,
-)
+from orchestrator.judge.source.python_syntax import FunctionNode, get_last_name, list_elements, uses_name
 
 _Body = Sequence[ast.stmt]
 _Marks = tuple[str, ...]
@@ -80,12 +75,10 @@ def _is_shadowed(name: str, following: _Body) -> bool:
             case ast.FunctionDef(name=other) | ast.AsyncFunctionDef(name=other) | ast.ClassDef(name=other):
                 if other == name and not statement.decorator_list:
                     return True
-            case ast.Delete(targets=targets):
-                if _is_among(name, targets):
-                    return True
-            case ast.Assign(targets=targets, value=value):
-                if _is_among(name, targets) and not uses_name(value, name):
-                    return True
+            case ast.Delete(targets=targets) if _is_among(name, targets):
+                return True
+            case ast.Assign(targets=targets, value=value) if _is_among(name, targets) and not uses_name(value, name):
+                return True
     return False
 
 

@@ -71,12 +71,8 @@ def _build_finding(
             evidence, is_met = finding.evidence, True
     if proof is not None:
         receipt = proof.receipt
-    return CriterionFinding(
-        id=criterion.id,
-        met=is_met and not red,
-        evidence=red or evidence or "nothing was cited for it",
-        receipt=receipt,
-    )
+    evidence = red or evidence or "nothing was cited for it"
+    return CriterionFinding(id=criterion.id, met=is_met and not red, evidence=evidence, receipt=receipt)
 
 
 def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> Iterator[str]:
@@ -88,10 +84,7 @@ def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> 
 
 def _cites_any(evidence: str, known: Collection[str]) -> bool:
     names = frozenset(_iterate_names(evidence))
-    for name in known:
-        if name in names or (" " in name and name in evidence):
-            return True
-    return False
+    return any(name in names or (" " in name and name in evidence) for name in known)
 
 
 def _iterate_names(evidence: str) -> Iterator[str]:

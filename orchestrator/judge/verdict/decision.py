@@ -6,8 +6,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote, Verdict, VerdictKind
-from orchestrator.domain.run.attempt import Exit
-from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
+from orchestrator.domain.run.attempt import CAUSE_BY_EXIT, Exit
 from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
@@ -15,6 +14,10 @@ from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 _MAX_SHOWN = 12
 MAX_REVISIONS = 2
 """Revisions in a row before the next try starts afresh: by then the context is part of the problem."""
+
+
+_Decision = tuple[VerdictKind, EndCause | None, tuple[str, ...]]
+"""A verdict, the cause why it is no merge, and the reasons."""
 
 
 class VerdictEvidence(FrozenModel):
@@ -55,37 +58,35 @@ class VerdictEvidence(FrozenModel):
 
 def decide_verdict(evidence: VerdictEvidence) -> Verdict:
     """Return the verdict, with reasons that a worker can act on and the name of why it is no merge."""
-    kind, reasons = _decide_kind(evidence)
-    flags = tuple(finding.text for finding in evidence.findings if not finding.is_blocking)
+    kind, cause, reasons = _decide(evidence)
     return Verdict(
         kind=kind,
         reasons=reasons,
-        flags=flags,
+        flags=tuple(finding.text for finding in evidence.findings if not finding.is_blocking),
         findings=evidence.findings,
         receipts=evidence.receipts,
         votes=evidence.votes,
-        cause=_find_cause(evidence, kind),
+        cause=cause,
     )
 
 
-def _decide_kind(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
+def _decide(evidence: VerdictEvidence) -> _Decision:
     if evidence.exit != Exit.FINISHED:
-        reasons: tuple[str, ...] = (f"the attempt ended {evidence.exit}: {evidence.detail}",)
-        if evidence.exit == Exit.OUT_OF_BUDGET:
-            return VerdictKind.REJECT, reasons
-        return VerdictKind.RESTART, reasons
+        kind = VerdictKind.REJECT if evidence.exit == Exit.OUT_OF_BUDGET else VerdictKind.RESTART
+        return kind, CAUSE_BY_EXIT[evidence.exit], (f"the attempt ended {evidence.exit}: {evidence.detail}",)
     if evidence.blocking:
         reasons = tuple(finding.text for finding in evidence.blocking)
         if {finding.rule for finding in evidence.blocking} == {RuleId.SIZE}:
-            return VerdictKind.SPLIT, reasons
-        return _choose_retry(evidence), reasons  # mended, it may be small enough as well
+            return VerdictKind.SPLIT, EndCause.TOO_LARGE, reasons
+        return _choose_retry(evidence), EndCause.RULE_BROKEN, reasons  # mended, it may be small enough as well
     if evidence.difference is None:
-        return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
+        why = "the gate did not run, so nothing can be said of this candidate"
+        return VerdictKind.ESCALATE, EndCause.NOT_TESTED, (why,)
     if evidence.is_green:
-        return _find_veto(evidence) or (VerdictKind.MERGE, ())
+        return _find_veto(evidence) or (VerdictKind.MERGE, None, ())
     if evidence.is_unsettled:
-        return VerdictKind.ESCALATE, list_red_reasons(evidence)
-    return _choose_retry(evidence), list_red_reasons(evidence)
+        return VerdictKind.ESCALATE, EndCause.UNSETTLED_TESTS, list_red_reasons(evidence)
+    return _choose_retry(evidence), EndCause.RED_TESTS, list_red_reasons(evidence)
 
 
 def _choose_retry(evidence: VerdictEvidence) -> VerdictKind:
@@ -94,12 +95,12 @@ def _choose_retry(evidence: VerdictEvidence) -> VerdictKind:
     return VerdictKind.RESTART
 
 
-def _find_veto(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
+def _find_veto(evidence: VerdictEvidence) -> _Decision | None:
     """Return the strictest of the lenses' wishes; an unreadable vote is not an approval."""
-    for decision, kind in _VETOES:
+    for decision, kind, cause in _VETOES:
         votes = [vote for vote in evidence.votes if vote.decision == decision]
         if votes:
-            return kind, tuple(_list_reasons(votes))
+            return kind, cause, tuple(_list_reasons(votes))
     return None
 
 
@@ -110,34 +111,12 @@ def _list_reasons(votes: Sequence[LensVote]) -> Iterator[str]:
 
 
 _VETOES = (
-    ("reject", VerdictKind.REJECT),
-    ("unreadable", VerdictKind.ESCALATE),
-    ("split", VerdictKind.SPLIT),
-    ("restart", VerdictKind.RESTART),
-    ("revise", VerdictKind.REVISE),
+    ("reject", VerdictKind.REJECT, EndCause.REFUSED_BY_REVIEW),
+    ("unreadable", VerdictKind.ESCALATE, EndCause.UNREADABLE_REVIEW),
+    ("split", VerdictKind.SPLIT, EndCause.TOO_LARGE),
+    ("restart", VerdictKind.RESTART, EndCause.REFUSED_BY_REVIEW),
+    ("revise", VerdictKind.REVISE, EndCause.REFUSED_BY_REVIEW),
 )
-
-
-def _find_cause(evidence: VerdictEvidence, kind: VerdictKind) -> EndCause | None:
-    """Return the name of what a verdict rests on; None for a merge."""
-    if kind in _CAUSES:
-        return _CAUSES[kind]
-    if evidence.exit != Exit.FINISHED:
-        return CAUSE_BY_EXIT[evidence.exit]
-    if evidence.blocking:
-        return EndCause.RULE_BROKEN
-    if evidence.difference is None:
-        return EndCause.NOT_TESTED
-    if kind == VerdictKind.ESCALATE:  # nobody could tell: a reviewer whom nobody understood, or tests that changed
-        if evidence.votes:
-            return EndCause.UNREADABLE_REVIEW
-        return EndCause.UNSETTLED_TESTS
-    if evidence.is_green:
-        return EndCause.REFUSED_BY_REVIEW
-    return EndCause.RED_TESTS
-
-
-_CAUSES = {VerdictKind.MERGE: None, VerdictKind.SPLIT: EndCause.TOO_LARGE}
 
 
 def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:

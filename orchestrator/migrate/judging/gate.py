@@ -12,7 +12,7 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
-from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.judge.gate.narrowing import never_narrow
@@ -93,12 +93,11 @@ class MigrationGate:
         run, state = self._context.state.run, self._context.state
         receipts = await self._queue_gate.record_baseline(run.base, run.base_tree)
         specs = {build_check_key(spec): spec for spec in self.recipe.build_checks()}
+        base = CheckedTree(run.base, run.base_tree, Purpose("the baseline, again"))
         for receipt in receipts:
             for _ in range(len(list_runs_like(state, receipt)), 1 + self.recipe.verify.flaky_reruns):
                 require_not_stopping(self._context)
-                await self._base_runner.run_check(
-                    specs[receipt.check], run.base, run.base_tree, Purpose("the baseline, again")
-                )
+                await self._base_runner.run_check(specs[receipt.check], base)
 
     async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0

@@ -10,8 +10,7 @@ from orchestrator.domain.event.work import AttemptStarted, LensVoted, TaskEnded,
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
-from orchestrator.domain.run.attempt import Attempt, Exit
-from orchestrator.domain.run.exit_causes import CAUSE_BY_EXIT
+from orchestrator.domain.run.attempt import CAUSE_BY_EXIT, Attempt, Exit
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import join_limited

@@ -18,7 +18,7 @@ from orchestrator.domain.commands.definitions import (
     SkipFiles,
     StopCall,
 )
-from orchestrator.domain.commands.stop_call import find_running_call, find_running_call_of_task
+from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState

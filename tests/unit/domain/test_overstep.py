@@ -10,8 +10,7 @@ from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolRetur
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, PolicyViolation
-from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.tool_reach import ToolReach
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.text.blob_text import Text
 
 SESSION, TASK = SessionId("a@1"), TaskId("a")

@@ -4,8 +4,7 @@ import pytest
 
 from orchestrator.domain.ids import TreeId
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus, TestOutcome
-from orchestrator.judge.canary.injection import build_canary_injection
-from orchestrator.judge.canary.runner import CANARY_TESTS, find_canary_doubt
+from orchestrator.judge.canary.runner import CANARY_TESTS, build_canary_injection, find_canary_doubt
 
 PASSED, FAILED, SKIPPED = TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.SKIPPED
 RIGHT = {f"canary_0::{name.replace('_', '-')}": PASSED if name == "must_pass" else FAILED for name in CANARY_TESTS}

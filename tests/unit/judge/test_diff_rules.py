@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, DiffHunk
 from orchestrator.judge.files.classification import count_reviewed_lines
-from orchestrator.judge.rules.flag_limits import MAX_FLAGS_PER_RULE, limit_flags
+from orchestrator.judge.rules.registry import MAX_FLAGS_PER_RULE, limit_flags
 from tests.unit.judge.changes import changed, findings, red, told
 
 CODE = "def f(a):\n    return 'x'\n"

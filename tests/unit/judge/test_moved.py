@@ -4,8 +4,8 @@ import pytest
 
 from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.judge.files.grants import build_grant_matcher
+from orchestrator.judge.gate.changed_test_ids import exclude_moved_tests
 from orchestrator.judge.gate.difference import compare_outcomes
-from orchestrator.judge.gate.moved_test_ids import exclude_moved_tests
 
 P, F, E, S, XF, XP = Outcome
 OLD = "tests.test_money.TestMoney::test_add[1]"

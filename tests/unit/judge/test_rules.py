@@ -28,8 +28,8 @@ def read_facts(rule: RuleId, name: str) -> ChangeFacts:
 
 def test_every_rule_is_registered_once_with_a_description() -> None:
     assert [rule.id for rule in RULES] == list(RuleId)
-    assert all(rule.description for rule in RULES)
-    assert {rule.id: rule.description for rule in RULES}.items() <= dict(RULE_DESCRIPTIONS).items()
+    assert all(rule.id.description for rule in RULES)
+    assert {rule.id: rule.id.description for rule in RULES}.items() <= dict(RULE_DESCRIPTIONS).items()
     assert frozenset(RuleId) > PROMPT_INJECTION_RULES
 
 

@@ -1,0 +1,49 @@
+"""Replacing records in a run's state by changed copies; a status changes only as its transition table allows."""
+
+from orchestrator.domain.frozen_model import copy_with_changes
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, apply_transition
+
+
+def update_task(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
+    """Change fields of a task, and its status unless that is None."""
+    if status is not None:
+        changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
+    state.tasks[task.spec.id] = copy_with_changes(task, **changes)
+
+
+def update_file(state: RunState, path: str, status: FileStatus | None = None, **changes: object) -> None:
+    """Change fields of a file of a migration, and its status unless that is None."""
+    file = state.migration.files[path]
+    if status is not None:
+        changes["status"] = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, status)
+    state.migration.files[path] = copy_with_changes(file, **changes)
+
+
+def update_shard(state: RunState, name: str, **changes: object) -> None:
+    """Change fields of a shard."""
+    state.migration.shards[name] = copy_with_changes(state.migration.shards[name], **changes)
+
+
+def update_session(state: RunState, session: SessionId, **changes: object) -> None:
+    """Change fields of a conversation."""
+    state.sessions[session] = copy_with_changes(state.sessions[session], **changes)
+
+
+def update_approval(state: RunState, item: str, **changes: object) -> None:
+    """Change fields of a question, such as its answer."""
+    state.approvals[item] = copy_with_changes(state.approvals[item], **changes)
+
+
+def reopen_run(state: RunState) -> None:
+    """Have a run that has ended go on."""
+    state.ended = None
+    state.cancel_reason = ""
+
+
+def format_reason(change: str, reason: str, by: str) -> str:
+    """Return what a person changed and why: `held by anna: they release this week`."""
+    return f"{change} by {by}" + (f": {reason}" if reason else "")

@@ -1,0 +1,65 @@
+"""Findings on a change as a whole: its size, its flaky tests, and what the snapshot of its workspace told."""
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.domain.judging.rules import RuleId
+from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.judge.files.classification import count_reviewed_lines
+from orchestrator.judge.rules.change_facts import ChangeFacts
+
+MAX_CHANGED_LINES = 5_000
+_MAX_FILES_SHOWN = 10
+_MAX_TESTS_SHOWN = 12
+
+
+def check_empty_change(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a blocking finding if the change's tree is the base's: that is no answer to a task."""
+    if facts.is_empty:
+        yield Finding(rule=RuleId.EMPTY, text="nothing was changed", is_blocking=True)
+
+
+def check_change_size(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a blocking finding if somebody would have to read more than `MAX_CHANGED_LINES` changed lines."""
+    counted, uncounted = count_reviewed_lines(facts.files, facts.sizes)
+    if counted > MAX_CHANGED_LINES:
+        rest = f", {uncounted} of lock and generated files not counted" if uncounted else ""
+        limit = f"more than a reviewer can read ({MAX_CHANGED_LINES})"
+        text = f"{counted} changed lines{rest} are {limit}: do less at once"
+        yield Finding(rule=RuleId.SIZE, text=text, is_blocking=True)
+
+
+def check_leaked_secrets(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a blocking finding that names the files with secrets, and the secrets by their names."""
+    if facts.leaks:
+        text = f"{_join_files(facts.leaks)}: take it out, and name the variable in its place"
+        yield Finding(rule=RuleId.SECRET, text=text, is_blocking=True)
+
+
+def check_left_out_files(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding that names the first of the files that the snapshot left out, with reasons; it blocks nothing."""
+    if facts.left_out_files:
+        text = f"left out: {_join_files(facts.left_out_files)}"
+        yield Finding(rule=RuleId.DROPPED, text=text, is_blocking=False)
+
+
+def check_flagged_files(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding that names the first files that a reviewer should know of, with reasons; it blocks nothing."""
+    if facts.flagged_files:
+        text = f"to be looked at: {_join_files(facts.flagged_files)}"
+        yield Finding(rule=RuleId.FLAGGED, text=text, is_blocking=False)
+
+
+def _join_files(files: Sequence[str]) -> str:
+    return join_limited(files, _MAX_FILES_SHOWN, "; ")
+
+
+def check_flaky(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding that names the flaky tests of the change's tree; it blocks nothing.
+
+    Reviewers are told, since nobody but them may see why these tests pass and fail on one tree.
+    """
+    if facts.difference is not None and facts.difference.flaky:
+        tests = join_limited(facts.difference.flaky, _MAX_TESTS_SHOWN)
+        text = f"seen both ways on this tree: {tests}; it may be this change that makes them so"
+        yield Finding(rule=RuleId.FLAKY, text=text, is_blocking=False)
