@@ -16,8 +16,7 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.rows.diff_rows import DiffOptions, DiffRows
 from orchestrator.tui.run_feed.diff_reader import DiffEndpoints
-from orchestrator.tui.widgets.styled_text import Cell
-from orchestrator.tui.widgets.text_pager import LineList, TextPager
+from orchestrator.tui.widgets.text_pager import LazyLines, LineList, TextPager
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.errors import GitError
 
@@ -148,8 +147,9 @@ class DiffPane(Vertical):
         """Make the rows anew; the cursor stays on its line."""
         before = self._rows.get_row(self.pager.cursor) if self.pager.cursor < len(self._rows) else None
         how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= SIDE_BY_SIDE_COLUMNS)
-        self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
-        self.pager.show_text(_DiffLines(self._rows, self), at_end=False)
+        rows = self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
+        lines = LazyLines(rows.__len__, lambda index: rows.render_row(index, self.size.width))
+        self.pager.show_text(lines, at_end=False)
         if before is not None:
             self.pager.move_to(self._rows.find_nearest_row(before))
 
@@ -242,17 +242,3 @@ class DiffPane(Vertical):
         self.query_one(Input).value = ""
         self.remove_class("-commenting")
         self.pager.focus()
-
-
-class _DiffLines:
-    """The rows as lines, as wide as the pane is now."""
-
-    def __init__(self, rows: DiffRows, pane: DiffPane) -> None:
-        self._rows, self._pane = rows, pane
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def get_line(self, index: int) -> Cell:
-        """Return one row as spans."""
-        return self._rows.render_row(index, self._pane.size.width)

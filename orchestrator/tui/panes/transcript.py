@@ -19,9 +19,7 @@ from orchestrator.tui.rows.transcript_items import TranscriptLevel
 from orchestrator.tui.run_feed.conversation_reader import FIRST_READ_EVENTS, ConversationReader
 from orchestrator.tui.terminal.clipboard import copy_text
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.widgets.styled_text import Cell
-from orchestrator.tui.widgets.text_pager import LineList, TextPager
-from orchestrator.tui.widgets.text_search import LineSource
+from orchestrator.tui.widgets.text_pager import LazyLines, LineList, LineSource, TextPager
 
 _TYPING_S = 0.15
 """So long nobody must have typed before a long text is searched."""
@@ -148,15 +146,15 @@ class TranscriptPane(Vertical):
 
     def _show_transcript(self, transcript: Transcript) -> None:
         self._transcript, self._opened = transcript, []
-        self.pager.show_text(_StyledLines(transcript), at_end=True)
+        self.pager.show_text(LazyLines(transcript.__len__, transcript.get_styled_line), at_end=True)
         self.post_message(self.StatusChanged())
 
     def get_all_lines(self) -> LineSource | None:
         """Return all lines with all texts, as the conversation goes on; None while it has not been read."""
         if self._transcript is None or not self._is_all:
             return None
-        self._everything = self._transcript.copy_with_all_open()
-        return _SettledLines(self._everything)
+        everything = self._everything = self._transcript.copy_with_all_open()
+        return LazyLines(lambda: everything.settled_count, everything.get_line)
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Search for words, also in closed items; stop searching if there are none."""
@@ -210,31 +208,3 @@ class TranscriptPane(Vertical):
         """Copy the whole item with the cursor, as it was said."""
         if self._transcript:
             self.notify(copy_text(self.app, self._transcript.get_item_text(self.pager.cursor)), markup=False)
-
-
-class _StyledLines:
-    """A transcript's lines with their styles."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-
-    def __len__(self) -> int:
-        return len(self._transcript)
-
-    def get_line(self, index: int) -> Cell:
-        """Return one line as spans."""
-        return self._transcript.get_styled_line(index)
-
-
-class _SettledLines:
-    """The lines of a transcript that will never change, for printing them once."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-
-    def __len__(self) -> int:
-        return self._transcript.settled_count
-
-    def get_line(self, index: int) -> Cell:
-        """Return one line as spans."""
-        return self._transcript.get_line(index)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -86,7 +85,6 @@ class FleetView(ThrottledView):
         super().__init__(id=id)
         self._options = FleetViewOptions()
         self._rows: dict[str, AgentRow] = {}
-        self._made: dict[str, tuple[AgentRow, Row]] = {}
         self._total = 0
         self._wants_preview = True
 
@@ -112,33 +110,18 @@ class FleetView(ThrottledView):
     def _current_row(self) -> AgentRow | None:
         return self._rows.get(self.table.cursor or "")
 
-    @property
-    def table(self) -> Table:
-        """The table."""
-        return self.query_one(Table)
-
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint the rows as of now; a small screen has room for less of them."""
         self._show_columns(view_model)
-        state, is_whole = view_model.state, self._options.needs_every_file
-        found = build_fleet_rows(
-            state, view_model.last_session_events, view_model.now, is_at_work=view_model.is_at_work, is_whole=is_whole
-        )
-        rows = self._options.select_rows(found)
+        state, events, now = view_model.state, view_model.last_session_events, view_model.now
+        is_at_work, is_whole = view_model.is_at_work, self._options.needs_every_file
+        found = build_fleet_rows(state, events, now, is_at_work=is_at_work, is_whole=is_whole)
         self._total = sum(row.count for row in found)
-        self._rows = {row.key: row for row in rows}
+        self._rows = {row.key: row for row in self._options.select_rows(found)}
         self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
-        self._made = {row.key: self._build_row(row) for row in rows}
-        self.table.show_rows(map(itemgetter(1), self._made.values()))
+        self.table.show_rows(self.build_rows(self._rows, _build_row))
         self._begin_at_top()
         self._show_preview()
-
-    def _build_row(self, row: AgentRow) -> tuple[AgentRow, Row]:
-        """Return the cells of a row, built anew only where the row differs."""
-        before = self._made.get(row.key)
-        if before and before[0] == row:
-            return before
-        return (row, _build_row(row, self.is_ascii))
 
     def _show_columns(self, view_model: ViewModel) -> None:
         """Show the columns that fit the width and the run: a migration without models has less to be told."""
@@ -192,12 +175,10 @@ class FleetView(ThrottledView):
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
         """Show the preview of the row with the cursor."""
-        event.stop()
         self._show_preview()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Open the row's thing; a row that counts is expanded."""
-        event.stop()
         row = self._rows.get(event.key or "")
         if row is not None and row.kind == "count":
             self.action_toggle_done()
@@ -206,7 +187,6 @@ class FleetView(ThrottledView):
 
     def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
         """Sort by the clicked column, where that can be."""
-        event.stop()
         if event.column in FLEET_ORDERS:
             self._set_options(replace(self._options, order=event.column))
 

@@ -24,7 +24,6 @@ from orchestrator.tui.rows.subject_details import (
     resolve_subject,
 )
 from orchestrator.tui.run_feed.diff_reader import list_diff_endpoints
-from orchestrator.tui.settings import DEFAULT_SETTINGS
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
 from orchestrator.tui.widgets.styled_line import StyledLine
@@ -70,7 +69,7 @@ class WorkerView(DashboardView):
         yield StyledLine(id="worker-head")
         yield StyledLine(id="worker-tabs")
         with ContentSwitcher(initial=f"pane-{self._front}"):
-            yield TranscriptPane(is_ascii=self._is_ascii, id="pane-t")
+            yield TranscriptPane(is_ascii=self.is_ascii, id="pane-t")
             yield DiffPane(id="pane-d")
             yield TextPane(id="pane-e")
             yield TextPane(id="pane-i")
@@ -89,10 +88,6 @@ class WorkerView(DashboardView):
         if self.is_mounted:
             keys += getattr(self.pane, "KEYS", ())
         return (*keys, ("t d e i f", "panes"), ("esc", "back"))
-
-    @property
-    def _is_ascii(self) -> bool:
-        return bool(getattr(self.app, "settings", DEFAULT_SETTINGS).is_ascii)
 
     @property
     def pane(self) -> Widget:
@@ -116,7 +111,7 @@ class WorkerView(DashboardView):
             is_at_work=view_model.is_at_work,
         )
         self.query_one("#worker-head", StyledLine).show_spans(
-            list(render_subject_headline(view_model.state, self._whole, self._row, self._is_ascii))
+            list(render_subject_headline(view_model.state, self._whole, self._row, self.is_ascii))
         )
         self._show_pane(view_model)
         self._show_tabs()
