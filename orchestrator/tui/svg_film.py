@@ -5,7 +5,7 @@ Every line that is ever seen stands in the file once; a frame is a list of lines
 
 from collections.abc import Sequence
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from rich.color import Color
@@ -98,9 +98,7 @@ def _get_appearance(segment: Segment) -> _Appearance:
 
 
 def _format_color(color: Color | None, default: str) -> str:
-    if color is None or color.is_default:
-        return default
-    return color.get_truecolor().hex
+    return default if color is None or color.is_default else color.get_truecolor().hex
 
 
 def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
@@ -111,10 +109,8 @@ def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
         columns: cells of a line.
         rows: lines of a frame.
     """
-    numbers: dict[str, int] = {}
-    for frame in frames:
-        for line in frame:
-            numbers.setdefault(line, len(numbers))
+    lines = dict.fromkeys(chain.from_iterable(frames))
+    numbers = {line: number for number, line in enumerate(lines)}
     width, height, length_s = round(columns * _CELL_W), rows * _CELL_H, len(frames) * FRAME_INTERVAL_S
     style = (
         f"text {{ font: {_SIZE}px monospace; white-space: pre; }} "

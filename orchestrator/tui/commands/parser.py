@@ -29,22 +29,7 @@ class CommandArguments:
 
     def get_option(self, *names: str) -> str:
         """Return the value of the first of these options that was given; empty if none was."""
-        for name in names:
-            if name in self.options:
-                return self.options[name]
-        return ""
-
-
-def _split_words(text: str) -> list[str]:
-    """Return the words of a line; quotes hold words together.
-
-    Raises:
-        UsageProblem: a quote is not closed.
-    """
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise UsageProblem(f"{error}: {text}") from error
+        return next((self.options[name] for name in names if name in self.options), "")
 
 
 def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandOption]) -> CommandArguments:
@@ -79,9 +64,8 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandO
 
 
 def _describe_unknown_option(verb: str, name: str, known: Sequence[str]) -> str:
-    if not known:
-        return f"no such option for {verb}: --{name}"
-    return f"no such option for {verb}: --{name}; there are --{', --'.join(known)}"
+    others = f"; there are --{', --'.join(known)}" if known else ""
+    return f"no such option for {verb}: --{name}{others}"
 
 
 def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> list[Command]:
@@ -95,7 +79,11 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
     Raises:
         UsageProblem: there is no such verb, or it makes no sense with these words; as the command line says it.
     """
-    words = _split_words(text.strip().removeprefix(":"))
+    text = text.strip().removeprefix(":")
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageProblem(f"{error}: {text}") from error
     for prefix in ("orchestrate", "migrate"):
         if words[:1] == [prefix]:
             words = words[1:]
@@ -164,10 +152,8 @@ class _TypedLine:
 
     def _find_failed_files(self) -> list[Subject]:
         signature = self.arguments.get_option("signature").lower()
-        failed = []
-        for file in self.state.migration.files.values():
-            if file.status in _FAILED and signature in file.signature.lower():
-                failed.append(Subject("file", file.path))
+        files = [file for file in self.state.migration.files.values() if file.status in _FAILED]
+        failed = [Subject("file", file.path) for file in files if signature in file.signature.lower()]
         if not failed:
             raise UsageProblem("no file that failed fits that")
         return failed

@@ -26,8 +26,8 @@ NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orche
 class PendingCommandLine(StyledLine):
     """Shows what is held, or sent and not taken yet; it is hidden while nothing is."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.clock: Callable[[], float] = monotonic
         self._pending = UndoQueue(self._send)
         self._woken_at: float | None = None
@@ -43,9 +43,8 @@ class PendingCommandLine(StyledLine):
         self.set_interval(_TICK_S, self.send_due_commands)
 
     def _hold(self, commands: Sequence[Command]) -> None:
-        if not self._pending.hold_commands(
-            list(zip(commands, map(describe_command, commands), strict=True)), self.clock()
-        ):
+        described = list(zip(commands, map(describe_command, commands), strict=True))
+        if not self._pending.hold_commands(described, self.clock()):
             self._host.show_message("that is on its way already")
         self._paint()
 

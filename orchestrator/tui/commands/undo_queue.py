@@ -93,12 +93,8 @@ class UndoQueue:
     def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
         """Return what engines have made of sent commands, each outcome once."""
         outcomes = []
-        for key in list(self._sent):
-            if key not in state.taken_commands:
-                continue
-            words = self._sent.pop(key).description
-            if refusal := state.taken_commands[key]:
-                outcomes.append(CommandOutcome(f"{words}: refused: {refusal}", is_problem=True))
-            else:
-                outcomes.append(CommandOutcome(f"{words}: taken"))
+        for key in [key for key in self._sent if key in state.taken_commands]:
+            words, refusal = self._sent.pop(key).description, state.taken_commands[key]
+            result = f"refused: {refusal}" if refusal else "taken"
+            outcomes.append(CommandOutcome(f"{words}: {result}", is_problem=bool(refusal)))
         return outcomes

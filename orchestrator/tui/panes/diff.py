@@ -38,13 +38,8 @@ class DiffPane(Vertical):
     """The change of one candidate. `show_diff` says of what; reading it goes on in a thread."""
 
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
-        ("c", "comment"),
-        ("S", "send comments"),
-        ("[ ]", "hunk"),
-        ("{ }", "file"),
-        ("B", "base"),
-        ("w", "white space"),
-        ("|", "side by side"),
+        *(("c", "comment"), ("S", "send comments"), ("[ ]", "hunk"), ("{ }", "file"), ("B", "base")),
+        *(("w", "white space"), ("|", "side by side")),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right_square_bracket", "go_to_head('hunk', 1)", "Next hunk", show=False, id="diff.next-hunk"),
@@ -98,10 +93,7 @@ class DiffPane(Vertical):
         if not self._ends:
             return ""
         size = f"+{self._diff.added}/-{self._diff.removed} ({len(self.files)} files)"
-        if self._how.ignores_space:
-            how = "  white space ignored"
-        else:
-            how = ""
+        how = "  white space ignored" * self._how.ignores_space
         return f"against {self._ends[self._base].base_label}  {size}{how}"
 
     def show_diff(self, directory: RunDirectory, ends: Sequence[DiffEndpoints]) -> None:
@@ -131,10 +123,7 @@ class DiffPane(Vertical):
         except (GitError, OrchestrateError) as problem:
             self.pager.show_text(LineList([(str(problem), "bad")]))
             return
-        unloaded: set[str] = set()
-        if is_large:
-            unloaded = {file.path for file in found.files if file.added + file.removed}
-        self._put(found, unloaded)
+        self._put(found, {file.path for file in found.files if is_large and file.added + file.removed})
 
     def _put(self, found: Diff, unloaded: set[str]) -> None:
         self._diff, self._unloaded = found, unloaded
@@ -164,11 +153,7 @@ class DiffPane(Vertical):
 
     def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
         """Read the hunks of a file that has none yet."""
-        event.stop()
-        if len(self._rows):
-            path = self._rows.get_row(event.index).path
-        else:
-            path = ""
+        path = self._rows.get_row(event.index).path if len(self._rows) else ""
         file = next((file for file in self.files if file.path == path), None)
         if file is not None and path in self._unloaded and self._directory is not None:
             self.run_worker(self._read_file(self._directory, self._ends[self._base], file), group="diff-file")
@@ -226,13 +211,10 @@ class DiffPane(Vertical):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow escape only while a comment is typed."""
-        if action == "no_comment":
-            return self._about is not None
-        return True
+        return action != "no_comment" or self._about is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Submit a comment."""
-        event.stop()
         if self._about is not None and event.value.strip():
             self.post_message(CommentSubmitted(*self._about, event.value.strip()))
         self._end_comment()

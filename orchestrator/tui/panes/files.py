@@ -40,7 +40,6 @@ class FilesPane(Vertical):
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Post the chosen file."""
-        event.stop()
         if event.key is not None:
             self.post_message(self.FileChosen(event.key))
 

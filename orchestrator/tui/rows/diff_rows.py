@@ -187,25 +187,27 @@ def _build_line_rows(
 def _render_below(row: DiffRow) -> list[Span]:
     line = row.new or row.old
     assert line is not None
-    old, new = _format_number(row.old and row.old.old_number), _format_number(row.new and row.new.new_number)
-    return [(f"{old} {new} ", "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
+    numbers = f"{_format_number(row.old, 'old_number')} {_format_number(row.new, 'new_number')} "
+    return [(numbers, "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
 
 
 def _render_beside(row: DiffRow, width: int) -> list[Span]:
     half = max((width - 3) // 2, _NUMBER + 4)
-    left = cut_spans(_render_half(row.old, row.old and row.old.old_number), half)
-    right = _render_half(row.new, row.new and row.new.new_number)
+    left = cut_spans(_render_half(row.old, "old_number"), half)
+    right = _render_half(row.new, "new_number")
     room = half - sum(len(text) for text, _ in left)
     return [*left, (" " * room, ""), (" | ", "dim"), *right]
 
 
-def _render_half(line: HunkLine | None, number: int | None) -> list[Span]:
+def _render_half(line: HunkLine | None, side: str) -> list[Span]:
     if line is None:
         return []
-    return [(f"{_format_number(number)} ", "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
+    return [(f"{_format_number(line, side)} ", "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
 
 
-def _format_number(number: int | None) -> str:
+def _format_number(line: HunkLine | None, side: str) -> str:
+    """Return the line's `old_number` or `new_number`, or as many blanks."""
+    number: int | None = getattr(line, side, None)
     return f"{'' if number is None else number:>{_NUMBER}}"
 
 

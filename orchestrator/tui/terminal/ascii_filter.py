@@ -17,8 +17,8 @@ _LIKENESSES: Mapping[str, str] = {
     "█": "#", "▓": "#", "▒": "x", "░": ".", "─": "-", "━": "-", "│": "|", "┃": "|", "–": "-", "—": "-", "−": "-",
     "×": "x", "“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "«": '"', "»": '"',
 }  # fmt: skip
-_BOXES = range(0x2500, 0x2580)
-_BLOCKS = range(0x2580, 0x25A0)
+_BOXES, _BLOCKS = range(0x2500, 0x2580), range(0x2580, 0x25A0)
+"""Corners and crossings of lines; partly filled cells."""
 
 
 class AsciiFilter(LineFilter):
@@ -31,23 +31,17 @@ class AsciiFilter(LineFilter):
 
 def convert_to_ascii(text: str) -> str:
     """Return the text with as many cells in ASCII; a character without a likeness becomes `?`."""
-    if text.isascii():
-        return text
-    return "".join(map(_convert_character, text))
+    return text if text.isascii() else "".join(map(_convert_character, text))
 
 
 @lru_cache(4_096)
 def _convert_character(character: str) -> str:
     if character.isascii():
         return character
-    like = _LIKENESSES.get(character) or _convert_drawing(character) or _convert_letter(character)
-    return like * get_character_cell_size(character)
-
-
-def _convert_drawing(character: str) -> str:
-    """Return the likeness of corners and crossings of lines, and of partly filled cells."""
     code = ord(character)
-    return "+" * (code in _BOXES) or "#" * (code in _BLOCKS)
+    drawing = "+" * (code in _BOXES) or "#" * (code in _BLOCKS)
+    like = _LIKENESSES.get(character) or drawing or _convert_letter(character)
+    return like * get_character_cell_size(character)
 
 
 def _convert_letter(character: str) -> str:

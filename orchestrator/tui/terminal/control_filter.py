@@ -21,9 +21,7 @@ class ControlCharacterFilter(LineFilter):
 
 def replace_text(segment: Segment, text: str) -> Segment:
     """Return a segment with this text; the same one if it has it already."""
-    if text == segment.text:
-        return segment
-    return Segment(text, segment.style, segment.control)
+    return segment if text == segment.text else Segment(text, segment.style, segment.control)
 
 
 def _blank_controls(text: str) -> str:

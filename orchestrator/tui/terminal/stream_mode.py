@@ -40,12 +40,9 @@ class LinePrinter:
 
     def render_next_lines(self) -> str:
         """Return the next lines, at most some hundred, each with its end; empty while there are none."""
-        until = min(len(self._lines), self.printed_count + _SLICE)
-        found = []
-        for index in range(self.printed_count, until):
-            found.append(f"{get_clean_text(self._lines.get_line(index))}\n")
-        self.printed_count = until
-        return "".join(found)
+        indexes = range(self.printed_count, min(len(self._lines), self.printed_count + _SLICE))
+        self.printed_count = indexes.stop
+        return "".join(f"{get_clean_text(self._lines.get_line(index))}\n" for index in indexes)
 
 
 def can_stream(app: App[None]) -> bool:
@@ -114,10 +111,7 @@ def _write_now(text: str) -> None:
 @contextmanager
 def _key_by_key() -> Iterator[int]:
     """Read keys one by one and without an echo; ctrl+c is a key."""
-    if sys.__stdin__:
-        terminal = sys.__stdin__.fileno()
-    else:
-        terminal = 0
+    terminal = sys.__stdin__.fileno() if sys.__stdin__ else 0
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal)
     now = termios.tcgetattr(terminal)

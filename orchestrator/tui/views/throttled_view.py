@@ -43,7 +43,7 @@ class ThrottledView(DashboardView):
         self.active_filter: RowFilter = NO_FILTER
         self.total_count = 0
         """The rows before the filter."""
-        self._built: Mapping[str, tuple[object, Row]] = {}
+        self._built: dict[str, tuple[object, Row]] = {}
         self._painted: tuple[object, ...] = ()
         self._rests_until = 0.0
 
@@ -74,14 +74,11 @@ class ThrottledView(DashboardView):
 
     def build_rows(self, rows: Mapping[str, T], build_row: Callable[[T, bool], Row]) -> Iterator[Row]:
         """Return the rows of a table, by key, built anew only where they differ: of thousands most have not changed."""
-        built = {}
+        before, self._built = self._built, {}
         for key, row in rows.items():
-            if key not in self._built or self._built[key][0] != row:
-                built[key] = row, build_row(row, self.is_ascii)
-            else:
-                built[key] = self._built[key]
-        self._built = built
-        return map(itemgetter(1), built.values())
+            is_same = key in before and before[key][0] == row
+            self._built[key] = before[key] if is_same else (row, build_row(row, self.is_ascii))
+        return map(itemgetter(1), self._built.values())
 
     def filter_rows(self, rows: Iterable[R]) -> list[R]:
         """Return the rows that fit the filter, and count all of them."""
