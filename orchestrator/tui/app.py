@@ -24,9 +24,8 @@ from orchestrator.tui.screens.command_palette import CommandPaletteScreen
 from orchestrator.tui.screens.key_help import KeyHelp
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
 from orchestrator.tui.terminal.alerts import Alerts, collect_alert_messages, format_osc_9
-from orchestrator.tui.terminal.ascii_filter import AsciiFilter
 from orchestrator.tui.terminal.clipboard import copy_text
-from orchestrator.tui.terminal.control_filter import ControlCharacterFilter
+from orchestrator.tui.terminal.line_filters import AsciiFilter, ControlCharacterFilter
 from orchestrator.tui.terminal.stream_mode import StreamMode, can_stream
 from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
 from orchestrator.tui.view_stack import ViewStack

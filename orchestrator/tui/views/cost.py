@@ -10,16 +10,8 @@ from textual.binding import Binding, BindingType
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.report.cost.breakdown import CostBreakdown, build_cost_breakdown
 from orchestrator.report.rows.agent_row import format_tokens
-from orchestrator.tui.rows.spend_rows import (
-    SPEND_KEYS,
-    SPEND_SIDES,
-    SpendRow,
-    SpendSide,
-    build_spend_rows,
-    render_spend_lines,
-    render_top_rows,
-)
-from orchestrator.tui.rows.spending import SpendLog
+from orchestrator.tui.rows import spending
+from orchestrator.tui.rows.spending import SPEND_SIDES, SpendLog, SpendRow, SpendSide
 from orchestrator.tui.rows.text_plots import get_glyphs, plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
@@ -39,13 +31,6 @@ _COLUMNS = (
     Column("tries", "ATT", 3, priority=5, to_the_right=True),
     Column("detail", "STATUS", 10, priority=3),
 )
-_TITLES: dict[SpendSide, str] = {
-    "task": "TASK",
-    "role": "ROLE",
-    "model": "MODEL",
-    "outcome": "OUTCOME",
-    "waste": "WASTED ON",
-}
 
 
 class CostView(ThrottledView):
@@ -53,7 +38,7 @@ class CostView(ThrottledView):
 
     TITLE = "Cost"
     KEYS = (("t", "by task, role, model, outcome, waste"), ("s", "sort"), ("enter", "open"))
-    FIELDS = SPEND_KEYS
+    FIELDS = spending.SPEND_KEYS
     DEFAULT_CSS = """
     CostView > #cost-lines { height: 3; }
     CostView > #cost-sides { height: 5; }
@@ -86,11 +71,11 @@ class CostView(ThrottledView):
         """Paint everything anew."""
         self._catch_up(view_model)
         cost = build_cost_breakdown(view_model.state, self._spend.refused_plans)
-        lines = render_spend_lines(view_model.state, cost)
+        lines = spending.render_spend_lines(view_model.state, cost)
         self.query_one("#cost-lines", Drawing).show_rows([[(line, "")] for line in lines])
         rows: list[list[Span]] = []
         for by in SPEND_SIDES[1:]:
-            words = render_top_rows(build_spend_rows(view_model.state, cost, by))
+            words = spending.render_top_rows(spending.build_spend_rows(view_model.state, cost, by))
             rows.append([(f"by {by}".ljust(12), "dim"), (words or "-", "")])
         shares = list(map(cost.get_share, self._spend.list_bins(view_model.now)))
         self.query_one("#cost-sides", Drawing).show_drawing(
@@ -104,11 +89,16 @@ class CostView(ThrottledView):
         return [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]
 
     def _put(self, view_model: ViewModel, cost: CostBreakdown) -> None:
-        rows = self.filter_rows(build_spend_rows(view_model.state, cost, self._by))
+        rows = self.filter_rows(spending.build_spend_rows(view_model.state, cost, self._by))
         if self._is_by_cost:
             rows.sort(key=lambda row: -row.share)
         first, *others = _COLUMNS
-        self.table.show_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
+        self.table.show_columns(
+            [
+                Column(first.key, "WASTED ON" if self._by == "waste" else self._by.upper(), first.width, grows=True),
+                *others,
+            ]
+        )
         empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
         self.table.set_empty_text(self.get_empty_text(empty))
         self.table.show_rows(_row(row, is_flat=self._is_by_cost) for row in rows)

@@ -1,21 +1,21 @@
 """The first tab: who is at work, who waits, who needs somebody; below it what the chosen one says."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.ids import SessionId
+from orchestrator.domain.text.listing import format_count
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow
 from orchestrator.report.rows.fleet import build_fleet_rows
 from orchestrator.report.rows.model import RowKind
-from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane
-from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, SubjectKind
 from orchestrator.tui.views.throttled_view import ThrottledView
@@ -61,6 +61,53 @@ _QUIET = {Activity.QUEUE, Activity.PAUSE, Activity.STOP, Activity.DONE}
 _SUBJECTS: dict[RowKind, SubjectKind] = {
     "session": "session", "task": "task", "approval": "approval", "file": "file", "shard": "shard",
 }  # fmt: skip
+
+_BIGGEST_FIRST: Mapping[str, Callable[[AgentRow], float]] = {
+    "age": lambda row: row.age_s or 0.0,
+    "cost": lambda row: row.usd or 0.0,
+    "tokens": lambda row: row.spent.tokens,
+    "change": lambda row: sum(row.changed_lines or (0, 0)),
+}
+FLEET_ORDERS: Sequence[str] = ("attention", *_BIGGEST_FIRST, "task")
+"""The orders of rows."""
+DONE_ROW_ID = "done"
+"""The id of the row that stands for all that is done."""
+
+
+@dataclass(frozen=True)
+class FleetViewOptions:
+    """Options of the fleet's view. `is_whole` shows finished work row by row."""
+
+    wanted: RowFilter = NO_FILTER
+    order: str = "attention"
+    is_reversed: bool = False
+    is_whole: bool = False
+
+    @property
+    def needs_every_file(self) -> bool:
+        """True if every file of a migration needs a row: a filter may fit any of them."""
+        return self.is_whole or bool(self.wanted.terms)
+
+    def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
+        """Return the rows to show, of all rows sorted by attention."""
+        fitting = list(rows) if self.needs_every_file else _count_done_rows(rows)
+        if self.wanted.terms:
+            fitting = [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
+        if self.order in _BIGGEST_FIRST:
+            fitting.sort(key=_BIGGEST_FIRST[self.order], reverse=True)
+        elif self.order == "task":
+            fitting.sort(key=lambda row: (row.task, row.id))
+        return fitting[::-1] if self.is_reversed else fitting
+
+
+def _count_done_rows(rows: Sequence[AgentRow]) -> list[AgentRow]:
+    """Replace rows of what is done by one row at the end that counts them."""
+    kept = [row for row in rows if row.activity is not Activity.DONE or row.kind == "count"]
+    done = len(rows) - len(kept)
+    if not done:
+        return kept
+    counted = AgentRow("count", DONE_ROW_ID, "-", Activity.DONE, title=format_count(done, "task"), count=done)
+    return [*kept, counted]
 
 
 class FleetView(ThrottledView):
@@ -167,8 +214,7 @@ class FleetView(ThrottledView):
     @property
     def status_text(self) -> str:
         """The number of rows shown, of all, and their order if it is not by attention."""
-        shown = sum(row.count for row in self._rows.values())
-        counts = f"{shown} of {self._total}"
+        counts = f"{sum(row.count for row in self._rows.values())} of {self._total}"
         if self._options.order == "attention" and not self._options.is_reversed:
             return counts
         return f"{counts}  sort: {'-' * self._options.is_reversed}{self._options.order}"

@@ -1,4 +1,8 @@
-"""A filter for terminals that show only ASCII: it replaces the characters of models, tools and Textual as well."""
+"""The last things that happen to every line before a terminal gets it: nothing in it that a terminal would act on.
+
+Tables and texts make their own words inert already. This holds for all else as well: titles, messages, what is typed.
+For terminals that show only ASCII, the characters of models, tools and Textual are replaced, too.
+"""
 
 import unicodedata
 from collections.abc import Mapping
@@ -9,7 +13,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from orchestrator.tui.terminal.control_filter import replace_text
+from orchestrator.domain.text.sanitization import strip_controls
 
 _LIKENESSES: Mapping[str, str] = {
     "✓": "+", "✗": "x", "⊘": "-", "○": "o", "●": "*", "•": "*", "·": ".", "…": ".", "⚙": "T", "⚖": "J", "⇄": "M",
@@ -50,3 +54,26 @@ def _convert_letter(character: str) -> str:
     if first.isascii() and first.isprintable():
         return first
     return "?"
+
+
+class ControlCharacterFilter(LineFilter):
+    """Replaces control characters, halves of surrogate pairs and what turns text round by blanks of the same width."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Return the segments without control characters; Textual's own controls are not in their text."""
+        return [replace_text(segment, _blank_controls(segment.text)) for segment in segments]
+
+
+def replace_text(segment: Segment, text: str) -> Segment:
+    """Return a segment with this text; the same one if it has it already."""
+    return segment if text == segment.text else Segment(text, segment.style, segment.control)
+
+
+def _blank_controls(text: str) -> str:
+    return text if text.isprintable() else "".join(map(_blank_control, text))
+
+
+def _blank_control(char: str) -> str:
+    if char not in "\n\t" and strip_controls(char):
+        return char
+    return " " * max(get_character_cell_size(char), 0)
