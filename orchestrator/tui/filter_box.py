@@ -65,7 +65,7 @@ class FilterBox(Horizontal):
 
     def show_problem(self, wrong: str) -> None:
         """Show what is wrong with the filter; an empty text removes the message."""
-        self.query_one("#wrong", StyledLine).show_spans([(f" {wrong}", "warn")] if wrong else [])
+        self.query_one("#wrong", StyledLine).show_spans([(f" {wrong}" * bool(wrong), "warn")])
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Report the filter after every character."""

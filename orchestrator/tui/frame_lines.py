@@ -13,6 +13,7 @@ from orchestrator.tui.run_feed.playback_clock import PlaybackClock
 from orchestrator.tui.view_model import Connection, ViewModel
 from orchestrator.tui.view_stack import Tab
 from orchestrator.tui.widgets.styled_line import Spans
+from orchestrator.tui.widgets.styled_text import get_raw_text
 
 SMALL_TERMINAL = (80, 20)
 """Below so many columns or lines a terminal is called small."""
@@ -73,9 +74,8 @@ class TabLine:
         return [self._render_name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
 
     def _render_name(self, tab: Tab, *, is_short: bool) -> str:
-        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
-        title = "" if is_short else f" {tab.title}"
-        return f" {tab.key}{title}{count} "
+        count = self._counts.get(tab.key, 0)
+        return f" {tab.key}" + f" {tab.title}" * (not is_short) + f"({count})" * bool(count) + " "
 
     def _get_style(self, tab: Tab) -> str:
         if tab.key == self._front:
@@ -112,4 +112,4 @@ def _render_key(key: str, words: str) -> list[Span]:
 
 
 def _measure_spans(spans: Spans) -> int:
-    return cell_len("".join(text for text, _ in spans))
+    return cell_len(get_raw_text(list(spans)))

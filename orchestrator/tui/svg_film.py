@@ -82,7 +82,7 @@ def _render_text(text: str, x: int, width: int, style: _Appearance) -> str:
     if style.paper != _PAPER:
         parts.append(f'<rect x="{left}" width="{length}" height="{_CELL_H}" fill="{style.paper}"/>')
     if text.strip():
-        weight = ' font-weight="bold"' if style.is_bold else ""
+        weight = ' font-weight="bold"' * style.is_bold
         parts.append(f'<text x="{left}" y="13" textLength="{length}" fill="{style.ink}"{weight}>{escape(text)}</text>')
     return "".join(parts)
 

@@ -6,6 +6,7 @@ The classes of views are imported when they are first needed.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from typing import cast
 
 from textual.widget import Widget
@@ -123,7 +124,7 @@ class ViewStack(ContentSwitcher):
 
     async def switch_tab_by(self, by: int) -> None:
         """Bring the tab to the front that is `by` places further on."""
-        keys = [tab.key for tab in self.tabs]
+        keys = list(map(attrgetter("key"), self.tabs))
         await self.switch_to_tab(keys[(keys.index(self.tab_key) + by) % len(keys)])
 
     async def open_subject(self, subject: Subject) -> None:

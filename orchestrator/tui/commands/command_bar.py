@@ -1,6 +1,8 @@
 """Actions on a run: from a key or a typed command to the run's inbox, with some seconds to take it back."""
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import filterfalse
 from pathlib import Path
 from typing import Literal
 
@@ -65,7 +67,7 @@ class CommandBar(PendingCommandLine):
     def _is_possible(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], state: RunState) -> bool:
         """Return True if the action would build a command that is not refused, so that a note makes sense."""
         try:
-            return any(not explain_refusal(state, command) for command in choice(chosen, state, "a note"))
+            return not all(map(partial(explain_refusal, state), choice(chosen, state, "a note")))
         except UsageProblem:
             return False
 
@@ -103,7 +105,7 @@ class CommandBar(PendingCommandLine):
         except OrchestrateError as problem:
             self._host.show_message(str(problem), is_problem=True)
             return
-        self._comments.mark_submitted([one for one in commands if not explain_refusal(state, one)], state)
+        self._comments.mark_submitted(list(filterfalse(partial(explain_refusal, state), commands)), state)
 
     def open_copy(self, how: CopyOpener) -> None:
         """Open a copy of what is selected in the user's editor or a shell, which has the terminal until it ends."""
@@ -141,11 +143,11 @@ class CommandBar(PendingCommandLine):
         """
         if (state := self._state()) is None:
             return
-        refusals = [explain_refusal(state, command) for command in commands]
-        possible = [command for command, refusal in zip(commands, refusals, strict=True) if not refusal]
+        explain = partial(explain_refusal, state)
+        refusals, possible = list(filter(None, map(explain, commands))), list(filterfalse(explain, commands))
         if not possible:
-            raise UsageProblem("; ".join(filter(None, refusals)))
-        for refusal in filter(None, refusals):
+            raise UsageProblem("; ".join(refusals))
+        for refusal in refusals:
             self._host.show_message(refusal, is_problem=True)
         if any(map(is_dangerous, possible)):
             self.call_later(self._confirm, possible)  # whatever the command was typed into is shut by then

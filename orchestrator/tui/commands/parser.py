@@ -64,7 +64,7 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandO
 
 
 def _describe_unknown_option(verb: str, name: str, known: Sequence[str]) -> str:
-    others = f"; there are --{', --'.join(known)}" if known else ""
+    others = f"; there are --{', --'.join(known)}" * bool(known)
     return f"no such option for {verb}: --{name}{others}"
 
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
@@ -101,4 +102,4 @@ class PendingCommandLine(StyledLine):
 
 def _describe_last(pending: Sequence[PendingCommand]) -> str:
     """Return `retry parser and 2 more`, with the newest command."""
-    return join_limited([one.description for one in reversed(pending)], 1)
+    return join_limited(map(attrgetter("description"), reversed(pending)), 1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.run.state import RunState
@@ -58,7 +59,7 @@ class UndoQueue:
         self._batches += 1
         before = len(self._held)
         for command, words in commands:
-            if not any(one.command == command for one in (*self._held, *self._sent.values())):
+            if command not in map(attrgetter("command"), (*self._held, *self._sent.values())):
                 self._held.append(PendingCommand(command, words, now + self._held_s, self._batches))
         return len(self._held) - before
 

@@ -159,7 +159,7 @@ class DiffPane(Vertical):
             self.run_worker(self._read_file(self._directory, self._ends[self._base], file), group="diff-file")
 
     async def _read_file(self, directory: RunDirectory, ends: DiffEndpoints, file: FileDiff) -> None:
-        paths = tuple(path for path in (file.path, file.old_path) if path)
+        paths = tuple(filter(None, (file.path, file.old_path)))
         try:
             part = await to_thread.run_sync(ends.read_diff, directory, paths)
         except (GitError, OrchestrateError) as problem:

@@ -165,4 +165,4 @@ def _get_check_style(line: str, is_red: bool) -> str:
 def _get_record_style(line: str) -> str:
     if line and not line.startswith(" "):
         return "title"
-    return "bad" if line.startswith(("  reason:", "  signature:", "  fails", "  missing")) else ""
+    return "bad" * line.startswith(("  reason:", "  signature:", "  fails", "  missing"))

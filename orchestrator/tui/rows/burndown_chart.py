@@ -50,12 +50,17 @@ class BurndownSeries:
     top: float
     unit: str
 
+    @property
+    def times(self) -> list[float]:
+        """The seconds at which ticks happened."""
+        return [tick.at for tick in self.ticks]
+
 
 def build_burndown_series(state: RunState) -> BurndownSeries:
     """Return the series of a run as it stands; without a tick there is nothing to draw."""
     has_sites = counts_sites(state.migration.recipe)
     ticks = state.migration.burndown
-    end = max([1.0, *(tick.at for tick in ticks[-1:])])
+    end = max(1.0, ticks[-1].at) if ticks else 1.0
     found = sum(get_found_weight(file, has_sites) for file in state.migration.files.values())
     top = max([found, 1.0, *(tick.sites for tick in ticks)])
     return BurndownSeries(ticks, end, top, "sites" if has_sites else "files")
@@ -83,14 +88,14 @@ def render_burndown_chart(
 
 
 def _plot_sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
-    times, values = [tick.at for tick in series.ticks], [tick.sites for tick in series.ticks]
-    curve = text_plots.sample_step_curve(times, values, columns, series.end)
+    values = [tick.sites for tick in series.ticks]
+    curve = text_plots.sample_step_curve(series.times, values, columns, series.end)
     return [[(row, "state-run")] for row in text_plots.plot_area(curve, rows, series.top, get_glyphs(is_ascii).bars)]
 
 
 def _plot_files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
-    times = [tick.at for tick in series.ticks]
-    places = text_plots.sample_step_curve(times, list(map(float, range(len(times)))), columns, series.end)
+    numbers = list(map(float, range(len(series.ticks))))
+    places = text_plots.sample_step_curve(series.times, numbers, columns, series.end)
     looks = {name: (look[is_ascii], look[2]) for name, look in _LOOKS.items()}
     return text_plots.plot_stacked_areas([_count_parts(series.ticks[int(place)]) for place in places], looks, rows)
 

@@ -77,7 +77,7 @@ def format_elapsed(seconds: float) -> str:
     """Return `02:14:07`, and `3d 02:14:07` beyond a day."""
     days, rest = divmod(max(int(seconds), 0), 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}d {clock}" if days else clock
+    return f"{days}d " * bool(days) + clock
 
 
 def get_seconds_worked(state: RunState, now: datetime | None) -> float:
@@ -98,7 +98,7 @@ def format_spent(usage: Usage, limit: float = 0.0) -> str:
         known = "n/a"
     else:
         known = f"${usage.cost_usd:.2f}{'+?' * bool(usage.unpriced_calls)}"
-    return f"{known}/{limit:.2f}" if limit else known
+    return known + f"/{limit:.2f}" * bool(limit)
 
 
 def render_share_bar(share: float, *, is_ascii: bool = False) -> str:

@@ -100,7 +100,7 @@ def _person(state: RunState, unit: UnitId) -> Iterator[str]:
     if answer.is_open:
         yield f"waits for your answer: {answer.approval.item}"
     else:
-        reason = f": {quote_text(answer.reason)}" if answer.reason else ""
+        reason = f": {quote_text(answer.reason)}" * bool(answer.reason)
         yield f"{to_one_line(answer.by)} answered {answer.decision}{reason}"
 
 

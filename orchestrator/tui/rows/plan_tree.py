@@ -164,7 +164,7 @@ class PlanTree:
 
 def _note(task: TaskState, standing: TaskActivities) -> str:
     if task.status.is_terminal:
-        return "" if task.status.is_reached else task.reason
+        return task.reason * (not task.status.is_reached)
     if item := standing.questions_by_task.get(task.spec.id):
         return f"waits for your answer: {item}"
     if task.retry is not None:

@@ -195,10 +195,9 @@ def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> lis
             rows = [SpendRow(name, spent, share(spent)) for name, spent in sum_usage_by_fate(state, cost).items()]
         case "model":
             rows = [SpendRow(shorten_model_name(one.name), one.spent, share(one.spent)) for one in cost.models]
-        case "waste":
-            rows = [SpendRow(one.name, one.spent, share(one.spent), f"{one.count} times") for one in cost.waste]
-        case "role":
-            rows = [SpendRow(one.name, one.spent, share(one.spent)) for one in cost.roles]
+        case "waste" | "role":
+            entries, how = (cost.waste, "{} times") if by == "waste" else (cost.roles, "")
+            rows = [SpendRow(one.name, one.spent, share(one.spent), how.format(one.count)) for one in entries]
     return sorted(rows, key=lambda row: (-row.share, row.name))
 
 

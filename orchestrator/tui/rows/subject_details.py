@@ -27,11 +27,11 @@ class ResolvedSubject:
 
     def find_task(self, state: RunState) -> TaskState | None:
         """Return its task, if it has one that the run knows."""
-        return state.tasks.get(self.task) if self.task else None
+        return state.tasks.get(self.task or TaskId(""))
 
     def find_session(self, state: RunState) -> SessionState | None:
         """Return its conversation, if it has one that the run knows."""
-        return state.sessions.get(self.session) if self.session else None
+        return state.sessions.get(self.session or SessionId(""))
 
 
 def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "file"], name: str) -> ResolvedSubject:
@@ -112,4 +112,4 @@ def _style(line: str) -> str:
         return "title"
     if line.startswith("  verdict: merge"):
         return "good"
-    return "warn" if line.startswith("  verdict: ") else ""
+    return "warn" * line.startswith("  verdict: ")

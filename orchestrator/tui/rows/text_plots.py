@@ -93,7 +93,7 @@ def plot_stacked_areas(
         height: in rows.
     """
     drawn = [_draw_column(column, looks, height) for column in columns]
-    return [_join_spans(row) for row in reversed(list(zip(*drawn, strict=True)))]
+    return list(map(_join_spans, reversed(list(zip(*drawn, strict=True)))))
 
 
 def _draw_column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) -> list[Span]:

@@ -158,7 +158,7 @@ class Transcript:
         lines: tuple[str, ...] = (item.render_head(self._is_ascii),)
         if item.is_open:
             lines += self._body(item.number, len(item.events))
-        text_style = "" if isinstance(item.last_event, work.ModelReplied) else "dim"
+        text_style = "dim" * (not isinstance(item.last_event, work.ModelReplied))
         return self._start(place), self._ends[place], lines, (item.style, text_style)
 
     def get_item_text(self, index: int) -> str:
@@ -194,4 +194,4 @@ class Transcript:
             self._ends.append(end)
 
     def _lines_below(self, number: int, _events: int) -> tuple[str, ...]:
-        return tuple(f"{_INDENT}{line}" for line in self._items[number - 1].iterate_body_lines(self._read_blob))
+        return tuple(map(_INDENT.__add__, self._items[number - 1].iterate_body_lines(self._read_blob)))

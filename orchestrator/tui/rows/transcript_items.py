@@ -62,7 +62,7 @@ class TranscriptItem:
             case work.ToolCalled():
                 return "run"
             case work.ToolReturned(ok=ok):
-                return "" if ok else "bad"
+                return "bad" * (not ok)
             case work.SessionStarted() | work.SessionEnded():
                 return "title"
         return "dim"
@@ -138,7 +138,7 @@ def format_arguments(arguments: str) -> str:
     lines = []
     for key, value in found.items():
         text = format_argument_value(value)
-        gap = "\n" if "\n" in text else " "
+        gap = " \n"["\n" in text]
         lines.append(f"{key}:{gap}{text}")
     return "\n".join(lines)
 

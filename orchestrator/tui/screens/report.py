@@ -39,8 +39,8 @@ class ReportContent:
     def read_evidence(self) -> tuple[CheckLog, Mapping[str, bytes]]:
         """Read what the journal says of checks, and the blobs; what cannot be read is left out."""
         log, blobs, store = CheckLog(), {}, BlobStore(self.directory.blobs)
-        for sha in {receipt.tests for receipt in self.receipts} | {receipt.output.sha for receipt in self.receipts}:
-            if sha:
+        for receipt in self.receipts:
+            for sha in filter(None, (receipt.tests, receipt.output.sha)):
                 with suppress(JournalProblem):
                     blobs[sha] = store.read_blob(sha)
         with suppress(JournalProblem):

@@ -44,7 +44,7 @@ class Alerts:
         self._last = self._clock()
         words, *more = self._waiting.values()
         self._waiting = {}
-        return f"{words} (and {len(more)} more)" if more else words
+        return words + f" (and {len(more)} more)" * bool(more)
 
 
 def format_osc_9(run: str, words: str) -> str:

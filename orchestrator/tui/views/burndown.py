@@ -74,7 +74,7 @@ class BurndownView(ThrottledView):
         """Paint everything anew."""
         state = view_model.state
         title, *more = burndown_cells.render_burndown_head(state, is_ascii=self.is_ascii)
-        self.query_one("#burndown-head", Drawing).show_rows([[(title, "title")], *([(line, "")] for line in more[:2])])
+        self.query_one("#burndown-head", Drawing).show_rows([(title, "title"), *more[:2]])
         self._draw_charts(state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:

@@ -84,7 +84,7 @@ def build_group_row(row: FileGroup, is_ascii: bool) -> Row:
 
 def build_file_row(row: FileRow, is_ascii: bool) -> Row:
     """Return the row of a file."""
-    why = row.status.value if row.status.value != row.activity.value else ""
+    why = row.status.value * (row.status.value != row.activity.value)
     if row.reason:
         why = f"{why}: {row.reason}"
     for flag in row.flags:
@@ -94,7 +94,7 @@ def build_file_row(row: FileRow, is_ascii: bool) -> Row:
         "path": LeftTruncatedText(row.path),
         "left": burndown_text.format_weight(row.left),
         "step": (row.step, "dim"),
-        "tries": str(row.attempt) if row.attempt > 1 else "",
+        "tries": str(row.attempt) * (row.attempt > 1),
         "cost": row.price,
         "reason": why,
     }

@@ -72,7 +72,7 @@ class CostView(ThrottledView):
         self._catch_up(view_model)
         cost = build_cost_breakdown(view_model.state, self._spend.refused_plans)
         lines = spending.render_spend_lines(view_model.state, cost)
-        self.query_one("#cost-lines", Drawing).show_rows([[(line, "")] for line in lines])
+        self.query_one("#cost-lines", Drawing).show_rows(list(lines))
         rows: list[list[Span]] = []
         for by in SPEND_SIDES[1:]:
             words = spending.render_top_rows(spending.build_spend_rows(view_model.state, cost, by))
@@ -159,7 +159,7 @@ def _row(row: SpendRow, *, is_flat: bool) -> Row:
         {
             "name": "  " * (row.depth * (not is_flat)) + row.name,
             "cost": row.price,
-            "share": f"{row.share:.1%}" if row.spent.calls else "",
+            "share": f"{row.share:.1%}" * bool(row.spent.calls),
             "tokens": format_tokens(row.spent.tokens),
             "calls": f"{row.spent.calls:,}",
             "tries": format_nonzero(row.attempts),

@@ -260,4 +260,4 @@ def _build_row(row: AgentRow, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {**texts, "state": (texts["state"], row.activity.style)}
     if row.kind == "file":
         cells["task"] = LeftTruncatedText(texts["task"])
-    return Row(row.key, cells, "dim" if row.activity in _QUIET else "")
+    return Row(row.key, cells, "dim" * (row.activity in _QUIET))

@@ -187,12 +187,12 @@ def _build_row(question: QuestionRow) -> Row:
         "number": format_nonzero(question.number),
         "age": "" if question.age_s is None else format_short_duration(question.age_s),
         "who": question.who,
-        "matter": (question.matter, "ask" if question.is_open else ""),
+        "matter": (question.matter, "ask" * question.is_open),
         "title": question.title,
         "default": _describe_answer(question),
         "blocks": question.blocks or question.reason,
     }
-    return Row(question.item, cells, "" if question.is_open else "dim")
+    return Row(question.item, cells, "dim" * (not question.is_open))
 
 
 def _describe_answer(question: QuestionRow) -> str:
@@ -208,9 +208,7 @@ def _describe_answer(question: QuestionRow) -> str:
 
 def _style_lines(lines: Sequence[str]) -> list[Cell]:
     """Return the lines of a diff with the styles of their signs, the first line as a title."""
-    styled: list[Cell] = [(line, _style(line)) for line in lines]
-    styled[:1] = [(line, "title") for line in lines[:1]]
-    return styled
+    return [(line, _style(line) if number else "title") for number, line in enumerate(lines)]
 
 
 def _style(line: str) -> str:

@@ -132,7 +132,7 @@ class LogView(ThrottledView):
         """Filter some more rows, and go on soon if there are others; the first and the last ones are drawn."""
         is_first = self._filtered_count == 0
         part = self._rows[self._filtered_count : self._filtered_count + _AT_ONCE]
-        self._fitting += [row for row in part if self._fits(row)]
+        self._fitting += filter(self._fits, part)
         self._filtered_count += len(part)
         is_last = self._filtered_count >= len(self._rows)
         if is_first:

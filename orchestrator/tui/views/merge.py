@@ -77,7 +77,7 @@ class MergeView(ThrottledView):
             words, rows = render_shards_line(view_model.state), self._list_shards(view_model)
         else:
             words, rows = render_queue_line(view_model.state), self._list_units(view_model)
-        self.query_one("#merge-line", Drawing).show_rows([[(words, "title")]])
+        self.query_one("#merge-line", Drawing).show_rows([(words, "title")])
         self.table.show_columns(_fit_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
         self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
         self.table.set_empty_text(self.get_empty_text("nothing is at the gates"))
@@ -102,7 +102,7 @@ class MergeView(ThrottledView):
     def show_reason(self) -> None:
         """Show why the unit or shard with the cursor stands where it does."""
         why = self._notes.get(self.table.cursor or "", "")
-        self.query_one("#merge-why", Drawing).show_rows([[(why, "")]])
+        self.query_one("#merge-why", Drawing).show_rows([why])
 
     @on(Table.RowOpened)
     def open_report(self, message: Table.RowOpened) -> None:

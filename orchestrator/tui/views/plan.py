@@ -181,7 +181,7 @@ class PlanView(ThrottledView):
 
 
 def _build_row(row: PlanRow, is_ascii: bool) -> Row:
-    title = "" if row.title == row.key else f"  {row.title}"
+    title = f"  {row.title}" * (row.title != row.key)
     glyphs = get_glyphs(is_ascii)
     task: list[Span] = [("  " * (row.depth + 1), "dim"), (row.id, ""), (title, "")]
     if row.is_branch or row.is_folded:

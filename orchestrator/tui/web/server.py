@@ -95,7 +95,7 @@ class DashboardServer(Server):
     async def handle_index(self, request: web.Request) -> Any:  # noqa: ANN401 -- the parent's is decorated
         """Return the page."""
         wanted = request.query.get("fontsize", "")
-        kind = "wss" if _get_scheme(request) == "https" else "ws"
+        kind = "ws" + "s" * (_get_scheme(request) == "https")
         context = {
             "title": self.title,
             "socket": f"{kind}://{request.host}{request.app.router['websocket'].url_for()}",

@@ -8,10 +8,9 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_raw_text, get_style_lookup
+from orchestrator.tui.widgets.styled_text import Cell, Span, build_spans, build_strip, get_raw_text, get_style_lookup
 
-Spans: TypeAlias = Sequence[Span]
-DrawRows: TypeAlias = Callable[[int, int], Sequence[Spans]]
+DrawRows: TypeAlias = Callable[[int, int], Sequence[Cell]]
 """Makes the rows for a width and a height in cells; what is too long or too much is cut."""
 
 
@@ -31,7 +30,7 @@ class Drawing(Widget):
         self._draw = draw
         self._make()
 
-    def show_rows(self, rows: Sequence[Spans]) -> None:
+    def show_rows(self, rows: Sequence[Cell]) -> None:
         """Show these rows from now on, whatever the size."""
         self.show_drawing(lambda _width, _height: rows)
 
@@ -54,7 +53,7 @@ class Drawing(Widget):
         if not width or not height:
             return
         before = self._rows
-        self._rows = [build_spans(list(row)) for row in self._draw(width, height)[:height]]
+        self._rows = list(map(build_spans, self._draw(width, height)[:height]))
         regions = [Region(0, y, width, 1) for y in range(height) if before[y : y + 1] != self._rows[y : y + 1]]
         if regions:
             self.refresh(*regions)

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from orchestrator.tui.theme import get_theme_style
-from orchestrator.tui.widgets.styled_text import clean_line
+from orchestrator.tui.widgets.styled_text import clean_line, get_raw_text
 
 Spans = Sequence[tuple[str, str]]
 """Texts with the names of their styles."""
@@ -40,7 +40,7 @@ class StyledLine(Widget):
     @property
     def words(self) -> str:
         """The text without styles."""
-        return "".join(text for text, _ in self.spans)
+        return get_raw_text(list(self.spans))
 
     def show_spans(self, spans: Spans) -> None:
         """Show these spans from now on; whatever their texts hold, they are drawn as one harmless line."""

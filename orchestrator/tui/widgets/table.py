@@ -1,6 +1,6 @@
 """A table of up to some thousand rows that is brought up to date several times a second and draws only what changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -198,7 +198,7 @@ class Table(ScrollArea):
             return self._render_header().adjust_cell_length(width)
         row, has_cursor, is_marked = self._capture_line(self._get_row_index(y))
         if row is None:
-            words = clean_line(self._empty) if y == 1 and not self._rows else ""
+            words = clean_line(self._empty) * (y == 1 and not self._rows)
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
         strip = self._render_row(row, has_cursor, is_marked).adjust_cell_length(width)
         for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
@@ -206,21 +206,22 @@ class Table(ScrollArea):
         return strip
 
     def _render_header(self) -> Strip:
-        strip = self._fill_strip([(place, place.column.title) for place in self._extents], "  ")
+        strip = self._fill_strip({column.key: column.title for column in self._columns}, "  ")
         return strip.apply_style(self.get_component_rich_style("table--header", partial=True))
 
     def _render_row(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
-        gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
-        strip = self._fill_strip([(place, row.cells.get(place.column.key, "")) for place in self._extents], gutter)
+        gutter = " >"[has_cursor] + " *"[is_marked]
+        strip = self._fill_strip(row.cells, gutter)
         if row.style:
             return strip.apply_style(get_style_lookup(self.app)(row.style))
         return strip
 
-    def _fill_strip(self, cells: Iterable[tuple[ColumnExtent, Cell]], gutter: str) -> Strip:
+    def _fill_strip(self, cells: Mapping[str, Cell], gutter: str) -> Strip:
         style_of = get_style_lookup(self.app)
         segments = [Segment(gutter)]
         x = len(gutter)
-        for place, cell in cells:
+        for place in self._extents:
+            cell = cells.get(place.column.key, "")
             if place.x > x:
                 segments.append(Segment(" " * (place.x - x)))
             segments += fit_cell(cell, place.width, style_of, to_the_right=place.column.to_the_right)
