@@ -17,7 +17,7 @@ from orchestrator.tui import keymap
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
 from orchestrator.tui.filter_box import FilterBox
-from orchestrator.tui.frame_lines import TabLine, build_header_line, build_key_line, count_waiting
+from orchestrator.tui.frame_lines import build_header_line, build_key_line, build_tab_line, count_waiting
 from orchestrator.tui.leavable_app import LeavableApp
 from orchestrator.tui.run_feed.source import ViewModelSource
 from orchestrator.tui.screens.command_palette import CommandPaletteScreen
@@ -64,7 +64,6 @@ class Dashboard(LeavableApp):
         super().__init__(actions)
         self.settings = settings
         self._source = source
-        self._tab_line: TabLine | None = None
         self._last_filter = ""
         self._alerts = Alerts(settings.quiet_s)
         self._streaming: StreamMode | None = None
@@ -148,8 +147,8 @@ class Dashboard(LeavableApp):
         keys = build_key_line(front.keys, self._footer_keys, width, height)
         frame.query_one("#keys", StyledLine).show_spans(keys)
         counts = count_waiting(self.view_model.state) if self.view_model else {}
-        self._tab_line = TabLine(front.tabs, front.tab_key, counts, front.status_text, width)
-        frame.query_one("#tabs", StyledLine).show_spans(self._tab_line.spans)
+        tabs = build_tab_line(front.tabs, front.tab_key, counts, front.status_text, width)
+        frame.query_one("#tabs", StyledLine).show_spans(tabs)
 
     @property
     def _footer_keys(self) -> Sequence[tuple[str, str]]:
@@ -159,8 +158,9 @@ class Dashboard(LeavableApp):
 
     async def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
         """Bring a clicked tab to the front, or press the key whose name was clicked."""
-        if event.line.id == "tabs" and self._tab_line and (key := self._tab_line.find_tab_key(event.span)):
-            await self.action_tab(key)
+        tabs = self.view_stack.tabs
+        if event.line.id == "tabs" and event.span < len(tabs):
+            await self.action_tab(tabs[event.span].key)
         elif key := keymap.parse_shown_key(event.key):
             self.simulate_key(key)
 
@@ -254,8 +254,7 @@ class Dashboard(LeavableApp):
     def action_copy(self) -> None:
         """Copy the titles of what is selected to the clipboard."""
         if (view := self.view_stack.current_view) is not None and view.selected_subjects:
-            titles = [subject.title or subject.id for subject in view.selected_subjects]
-            self.show_message(copy_text(self.app, "\n".join(titles)))
+            self.show_message(copy_text(self.app, "\n".join(subject.label for subject in view.selected_subjects)))
 
     def action_stream(self) -> None:
         """Print the lines of what is in front on the terminal's own screen, until the key comes again."""

@@ -1,6 +1,6 @@
 """The frame around every view: the line of the run, the line of tabs with the filter, the line of keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 
@@ -53,36 +53,22 @@ def count_waiting(state: RunState) -> dict[str, int]:
     return {"3": queued, "4": len(state.pending_approvals)}
 
 
-class TabLine:
-    """The tabs as spans that fit a width, and which of them a click has hit."""
+def build_tab_line(tabs: Sequence[Tab], front: str, counts: Mapping[str, int], right: str, width: int) -> Spans:
+    """Build the tabs, a span each, as they fit a width; behind them what stands at the right."""
+    names = [_render_tab(tab, counts, tab.title) for tab in tabs]
+    if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
+        names = [_render_tab(tab, counts, tab.title * (tab.key == front)) for tab in tabs]
+    styles = {"4": "ask"} if counts.get("4") else {}
+    styles[front] = "chosen"
+    room = width - sum(map(cell_len, names))
+    shown = right if cell_len(right) < room else right[: max(room - 2, 0)] + "…" * (room > 1)
+    spans = [(name, styles.get(tab.key, "dim")) for name, tab in zip(names, tabs, strict=True)]
+    return [*spans, (" " * max(room - cell_len(shown), 0), ""), (shown, "accent")]
 
-    def __init__(self, tabs: Sequence[Tab], front: str, counts: dict[str, int], right: str, width: int) -> None:
-        self._tabs, self._front, self._counts = tabs, front, counts
-        names = self._render_names(are_short=False)
-        if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
-            names = self._render_names(are_short=True)
-        room = width - sum(map(cell_len, names))
-        shown = right if cell_len(right) < room else right[: max(room - 2, 0)] + "…" * (room > 1)
-        gap = max(room - cell_len(shown), 0)
-        self.spans: Spans = [*zip(names, map(self._get_style, tabs), strict=True), (" " * gap, ""), (shown, "accent")]
 
-    def find_tab_key(self, span: int) -> str | None:
-        """Return the key of the tab that a span shows."""
-        return self._tabs[span].key if span < len(self._tabs) else None
-
-    def _render_names(self, *, are_short: bool) -> list[str]:
-        return [self._render_name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
-
-    def _render_name(self, tab: Tab, *, is_short: bool) -> str:
-        count = self._counts.get(tab.key, 0)
-        return f" {tab.key}" + f" {tab.title}" * (not is_short) + f"({count})" * bool(count) + " "
-
-    def _get_style(self, tab: Tab) -> str:
-        if tab.key == self._front:
-            return "chosen"
-        if self._counts.get(tab.key) and tab.key == "4":
-            return "ask"
-        return "dim"
+def _render_tab(tab: Tab, counts: Mapping[str, int], title: str) -> str:
+    count = counts.get(tab.key, 0)
+    return f" {tab.key} {title}".rstrip() + f"({count})" * bool(count) + " "
 
 
 def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:

@@ -103,7 +103,7 @@ def build_call_stops(selected: SelectedSubjects, state: RunState, note: str = ""
         if (call := _find_call(subject, state)) is not None:
             found[call.session] = commands.StopCall(session=call.session, call=parse_effect_name(call.key), reason=note)
     if not found:
-        names = ", ".join(subject.title or subject.id for subject in selected) or "nobody"
+        names = ", ".join(subject.label for subject in selected) or "nobody"
         raise UsageProblem(f"{names} is using no tool now: there is nothing to stop")
     return list(found.values())
 

@@ -1,4 +1,4 @@
-"""A change on the screen: unified or side by side, from hunk to hunk, against several bases; lines take comments."""
+"""A change on the screen: unified or side by side, against several bases; lines take comments. And its files."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +12,12 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import Input
 
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.rows.diff_rows import DiffOptions, DiffRows
 from orchestrator.tui.run_feed.diff_reader import DiffEndpoints
+from orchestrator.tui.widgets.table import Column, Row, Table
 from orchestrator.tui.widgets.text_pager import LazyLines, LineList, TextPager
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.errors import GitError
@@ -24,6 +26,13 @@ SIDE_BY_SIDE_COLUMNS = 140
 """Columns from which on a change can be shown side by side."""
 LARGE_DIFF_LINES = 20_000
 """Changed lines above which hunks are read file by file, when they are opened."""
+
+_FILE_COLUMNS = (
+    Column("status", "STATUS", 12, priority=1),
+    Column("added", "+", 6, to_the_right=True),
+    Column("removed", "-", 6, to_the_right=True),
+    Column("path", "PATH", 12, grows=True),
+)
 
 
 class CommentSubmitted(Message):
@@ -224,3 +233,41 @@ class DiffPane(Vertical):
         self.query_one(Input).value = ""
         self.remove_class("-commenting")
         self.pager.focus()
+
+
+class FilesPane(Vertical):
+    """Paths with how many lines were added and removed."""
+
+    DEFAULT_CSS = "FilesPane { height: 1fr; }"
+
+    class FileChosen(Message):
+        """A file was chosen, to see its change."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    def compose(self) -> ComposeResult:
+        """Build the table."""
+        yield Table(_FILE_COLUMNS, empty="no file is changed yet")
+
+    def show_files(self, files: Sequence[FileDiff]) -> None:
+        """Show these files from now on."""
+        self.query_one(Table).show_rows(map(_build_file_row, files))
+
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+        """Post the chosen file."""
+        if event.key is not None:
+            self.post_message(self.FileChosen(event.key))
+
+
+def _build_file_row(file: FileDiff) -> Row:
+    return Row(
+        file.path,
+        {
+            "status": "binary" if file.is_binary else file.status,
+            "added": (f"+{file.added}", "added"),
+            "removed": (f"-{file.removed}", "removed"),
+            "path": to_one_line(" -> ".join(filter(None, (file.old_path, file.path)))),
+        },
+    )

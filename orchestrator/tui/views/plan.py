@@ -58,10 +58,7 @@ class PlanView(ThrottledView):
 
     TITLE = "Plan"
     KEYS = (
-        ("space", "fold, mark"),
-        ("enter", "open"),
-        ("v", "only blocked"),
-        ("z", "fold all"),
+        *(("space", "fold, mark"), ("enter", "open"), ("v", "only blocked"), ("z", "fold all")),
         ("← →", "fold, unfold"),
     )
     FIELDS = PLAN_KEYS

@@ -12,8 +12,7 @@ from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.fleet import find_fleet_row
 from orchestrator.report.rows.row_filter import RowFilter
 from orchestrator.tui.keymap import get_key_hints
-from orchestrator.tui.panes.diff import DiffPane
-from orchestrator.tui.panes.files import FilesPane
+from orchestrator.tui.panes.diff import DiffPane, FilesPane
 from orchestrator.tui.panes.text import TextPane, show_checks, show_record
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.rows import subject_details
