@@ -125,7 +125,7 @@ def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
         parts.append(f'<g id="l{number}">{line}</g>')
     parts.append("</defs>")
     for place, frame in enumerate(frames):
-        parts.append(_render_frame([numbers[line] for line in frame], place))
+        parts.append(_render_frame(list(map(numbers.__getitem__, frame)), place))
     return "\n".join([*parts, "</svg>", ""])
 
 

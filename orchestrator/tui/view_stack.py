@@ -58,7 +58,8 @@ TAB_KEYS_BY_KIND: dict[SubjectKind, str] = {"approval": "4", "shard": "3", "even
 def list_tabs(mode: str) -> tuple[Tab, ...]:
     """Return the tabs of a run of a goal or of a migration."""
     if mode == "migration":
-        return tuple(BURNDOWN_TAB if tab.key == BURNDOWN_TAB.key else tab for tab in TABS)
+        fleet, _plan, *others = TABS
+        return (fleet, BURNDOWN_TAB, *others)
     return TABS
 
 

@@ -166,7 +166,7 @@ def _list_files(selected: SelectedSubjects, state: RunState) -> list[str]:
         elif subject.kind == "shard" and subject.id in state.migration.shards:
             found |= dict.fromkeys(state.migration.shards[subject.id].files)
         elif (task := state.tasks.get(TaskId(find_task_of_subject(subject, state)))) is not None:
-            found |= dict.fromkeys(path for path in task.spec.paths if path in state.migration.files)
+            found |= dict.fromkeys(filter(state.migration.files.__contains__, task.spec.paths))
     return list(found)
 
 

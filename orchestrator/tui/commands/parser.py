@@ -32,13 +32,12 @@ class CommandArguments:
         return next((self.options[name] for name in names if name in self.options), "")
 
 
-def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandOption]) -> CommandArguments:
+def _parse_arguments(verb: str, given: Sequence[str], options: Mapping[str, CommandOption]) -> CommandArguments:
     """Return the words and the options of a verb; what stands behind `--` are words.
 
     Raises:
         UsageProblem: the verb has no such option, or its value is missing.
     """
-    by_name = {option.name: option for option in options}
     words: list[str] = []
     values: dict[str, str] = {}
     rest = list(given)
@@ -51,9 +50,9 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandO
             words.append(word)
             continue
         name, is_joined, value = word[2:].partition("=")
-        if name not in by_name:
-            raise UsageProblem(_describe_unknown_option(verb, name, list(by_name)))
-        if by_name[name].kind == "flag":
+        if name not in options:
+            raise UsageProblem(_describe_unknown_option(verb, name, list(options)))
+        if options[name].kind == "flag":
             value = value or "yes"
         elif not is_joined:
             if not rest:
@@ -100,14 +99,14 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
     return _BUILDERS[line.entry.target](line)
 
 
-def _list_options(name: str) -> Sequence[CommandOption]:
-    """Return the options of a typed command; `retry` has those for tasks and those for files."""
+def _list_options(name: str) -> Mapping[str, CommandOption]:
+    """Return the options of a typed command by name; `retry` has those for tasks and those for files."""
     options = {option.name: option for option in TYPED_COMMANDS[name].options}
     if name in MIGRATION_VERBS:
         for option in MIGRATION_VERBS[name].options:
             if option.is_in_palette:
                 options.setdefault(option.name, option)
-    return tuple(options.values())
+    return options
 
 
 @dataclass(frozen=True)

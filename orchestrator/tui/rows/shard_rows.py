@@ -105,8 +105,8 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
         return f"held: {shard.held}"
     if reason and shard.commit:
         return f"stays: {reason}"
-    del counts[FileStatus.MERGED]
-    return ", ".join(f"{count} {status.value}" for status, count in sorted(counts.items()))
+    others = sorted(counts.items() - {(FileStatus.MERGED, counts[FileStatus.MERGED])})
+    return ", ".join(f"{count} {status.value}" for status, count in others)
 
 
 def _find_latest_waves(state: RunState) -> Mapping[str, int]:

@@ -59,7 +59,7 @@ class StreamMode:
 
     async def run(self, title: str, keys: Sequence[str]) -> int:
         """Print lines as they come until one of `keys` is pressed; return their number."""
-        names = [key for key in keys if key in _CHARACTERS]
+        names = list(filter(_CHARACTERS.__contains__, keys))
         with self._app.batch_update(), self._app.suspend(), _key_by_key() as terminal:
             await _write(f"── {title}: {' or '.join(names or ['q'])} returns ──\n")
             is_over = False
@@ -87,7 +87,7 @@ def has_return_key(pressed: str, keys: Sequence[str]) -> bool:
 
     Arrows and other keys that send whole sequences do nothing, though those begin like escape.
     """
-    ending = _ENDING.union(_CHARACTERS[key] for key in keys if key in _CHARACTERS)
+    ending = _ENDING.union(filter(None, map(_CHARACTERS.get, keys)))
     return not ending.isdisjoint(_SEQUENCE.sub("", pressed))
 
 

@@ -208,7 +208,7 @@ class FleetView(ThrottledView):
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked rows, else the one with the cursor, as far as they are things that can be acted on."""
-        rows = [self._rows[key] for key in self.table.selected_keys if key in self._rows]
+        rows = filter(None, map(self._rows.get, self.table.selected_keys))
         return [Subject(_SUBJECTS[row.kind], row.id, row.title) for row in rows if row.kind in _SUBJECTS]
 
     @property
