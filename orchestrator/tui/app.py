@@ -13,32 +13,21 @@ from textual.filter import LineFilter
 from orchestrator.domain.commands.catalog import TYPED_COMMANDS
 from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import UsageProblem
+from orchestrator.tui import keymap
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
 from orchestrator.tui.filter_box import FilterBox
-from orchestrator.tui.frame_lines import TabLine, build_header_line, build_key_line, count_waiting
-from orchestrator.tui.keymap import (
-    FOOTER_KEYS,
-    GLOBAL_KEYS,
-    PLAYBACK_KEYS,
-    build_bindings,
-    build_help_rows,
-    build_keymap,
-    parse_shown_key,
-)
+from orchestrator.tui.frame_lines import build_header_line, build_key_line, build_tab_line, count_waiting
 from orchestrator.tui.leavable_app import LeavableApp
-from orchestrator.tui.rows.alert_messages import collect_alert_messages
 from orchestrator.tui.run_feed.source import ViewModelSource
 from orchestrator.tui.screens.command_palette import CommandPaletteScreen
 from orchestrator.tui.screens.key_help import KeyHelp
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
-from orchestrator.tui.terminal.alerts import Alerts, format_osc_9
-from orchestrator.tui.terminal.ascii_filter import AsciiFilter
+from orchestrator.tui.terminal.alerts import Alerts, collect_alert_messages, format_osc_9
 from orchestrator.tui.terminal.clipboard import copy_text
-from orchestrator.tui.terminal.control_filter import ControlCharacterFilter
+from orchestrator.tui.terminal.line_filters import AsciiFilter, ControlCharacterFilter
 from orchestrator.tui.terminal.stream_mode import StreamMode, can_stream
 from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
-from orchestrator.tui.view_model import Connection
 from orchestrator.tui.view_stack import ViewStack
 from orchestrator.tui.views.base_view import DashboardView
 from orchestrator.tui.widgets.styled_line import StyledLine
@@ -67,7 +56,7 @@ class Dashboard(LeavableApp):
     ModalScreen { background: $background 60%; }
     #head, #tabs, #problem, #keys { background: $panel; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = build_bindings()
+    BINDINGS: ClassVar[list[BindingType]] = keymap.build_bindings()
 
     def __init__(
         self, source: ViewModelSource, actions: DashboardActions, settings: DashboardSettings = DEFAULT_SETTINGS
@@ -75,7 +64,6 @@ class Dashboard(LeavableApp):
         super().__init__(actions)
         self.settings = settings
         self._source = source
-        self._tab_line: TabLine | None = None
         self._last_filter = ""
         self._alerts = Alerts(settings.quiet_s)
         self._streaming: StreamMode | None = None
@@ -85,7 +73,7 @@ class Dashboard(LeavableApp):
         for palette in COLOUR_SCHEMES.values():
             self.register_theme(palette.build_theme())
         self.theme = settings.theme
-        self.set_keymap(build_keymap(settings.keys))
+        self.set_keymap(keymap.build_keymap(settings.keys))
         if not settings.has_animations:
             self.animation_level = "none"
 
@@ -159,22 +147,21 @@ class Dashboard(LeavableApp):
         keys = build_key_line(front.keys, self._footer_keys, width, height)
         frame.query_one("#keys", StyledLine).show_spans(keys)
         counts = count_waiting(self.view_model.state) if self.view_model else {}
-        self._tab_line = TabLine(front.tabs, front.tab_key, counts, front.status_text, width)
-        frame.query_one("#tabs", StyledLine).show_spans(self._tab_line.spans)
+        tabs = build_tab_line(front.tabs, front.tab_key, counts, front.status_text, width)
+        frame.query_one("#tabs", StyledLine).show_spans(tabs)
 
     @property
     def _footer_keys(self) -> Sequence[tuple[str, str]]:
-        if self._source.replay is None:
-            return FOOTER_KEYS
-        return (*PLAYBACK_KEYS, *FOOTER_KEYS)
+        return (*(keymap.PLAYBACK_KEYS if self._source.replay else ()), *keymap.FOOTER_KEYS)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 
     async def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
         """Bring a clicked tab to the front, or press the key whose name was clicked."""
-        if event.line.id == "tabs" and self._tab_line and (key := self._tab_line.find_tab_key(event.span)):
-            await self.action_tab(key)
-        elif key := parse_shown_key(event.key):
+        tabs = self.view_stack.tabs
+        if event.line.id == "tabs" and event.span < len(tabs):
+            await self.action_tab(tabs[event.span].key)
+        elif key := keymap.parse_shown_key(event.key):
             self.simulate_key(key)
 
     async def on_dashboard_view_open_requested(self, event: DashboardView.OpenRequested) -> None:
@@ -216,11 +203,9 @@ class Dashboard(LeavableApp):
 
     def action_help(self) -> None:
         """Show all keys."""
-        inner = {}
-        for key, active in self.screen.active_bindings.items():
-            if active.node not in {self, self.screen}:
-                inner[key] = active.binding.description
-        self.push_screen(KeyHelp(build_help_rows(self.view_stack.keys, inner, self.settings.keys)))
+        found = self.screen.active_bindings.items()
+        inner = {key: active.binding.description for key, active in found if active.node not in {self, self.screen}}
+        self.push_screen(KeyHelp(keymap.build_help_rows(self.view_stack.keys, inner, self.settings.keys)))
 
     def action_palette(self) -> None:
         """Open the command palette."""
@@ -269,9 +254,7 @@ class Dashboard(LeavableApp):
     def action_copy(self) -> None:
         """Copy the titles of what is selected to the clipboard."""
         if (view := self.view_stack.current_view) is not None and view.selected_subjects:
-            self.show_message(
-                copy_text(self.app, "\n".join(subject.title or subject.id for subject in view.selected_subjects))
-            )
+            self.show_message(copy_text(self.app, "\n".join(subject.label for subject in view.selected_subjects)))
 
     def action_stream(self) -> None:
         """Print the lines of what is in front on the terminal's own screen, until the key comes again."""
@@ -283,7 +266,7 @@ class Dashboard(LeavableApp):
             self.run_worker(self._stream(self._streaming, view.TITLE))
 
     async def _stream(self, streaming: StreamMode, title: str) -> None:
-        keys = self.settings.keys.get("stream") or next(key.keys for key in GLOBAL_KEYS if key.id == "stream")
+        keys = self.settings.keys.get("stream") or next(key.keys for key in keymap.GLOBAL_KEYS if key.id == "stream")
         try:
             count = await streaming.run(title, keys.split(","))
         finally:
@@ -309,20 +292,14 @@ class Dashboard(LeavableApp):
 
     def alert_user(self) -> None:
         """Ring or notify if something new calls for a person."""
-        view_model = self.view_model
-        if (
-            view_model is None
-            or self.command_bar.is_suspended
-            or not (self.settings.bell or self.settings.notifications)
-        ):
+        view_model, settings = self.view_model, self.settings
+        if view_model is None or self.command_bar.is_suspended or not (settings.bell or settings.notifications):
             return
-        at_work = view_model.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}
-        words = self._alerts.compose_alert(
-            collect_alert_messages(view_model.state, view_model.last_session_events, view_model.now, is_at_work=at_work)
-        )
-        if words and self.settings.bell:
+        events, now, is_at_work = view_model.last_session_events, view_model.now, view_model.is_at_work
+        words = self._alerts.compose_alert(collect_alert_messages(view_model.state, events, now, is_at_work=is_at_work))
+        if words and settings.bell:
             self.bell()
-        if words and self.settings.notifications and self._streaming is None and self._driver is not None:
+        if words and settings.notifications and self._streaming is None and self._driver is not None:
             self._driver.write(format_osc_9(view_model.state.run.run, words))
 
     def bell(self) -> None:

@@ -28,8 +28,7 @@ class FilterBox(Horizontal):
 
         def __init__(self, text: str, *, is_final: bool) -> None:
             super().__init__()
-            self.text = text
-            self.is_final = is_final
+            self.text, self.is_final = text, is_final
 
     def compose(self) -> ComposeResult:
         """Build a slash, the input, and room for a problem."""
@@ -66,17 +65,15 @@ class FilterBox(Horizontal):
 
     def show_problem(self, wrong: str) -> None:
         """Show what is wrong with the filter; an empty text removes the message."""
-        self.query_one("#wrong", StyledLine).show_spans([(f" {wrong}", "warn")] if wrong else [])
+        self.query_one("#wrong", StyledLine).show_spans([(f" {wrong}" * bool(wrong), "warn")])
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Report the filter after every character."""
-        event.stop()
         if self.is_open:
             self.post_message(self.FilterChanged(event.value, is_final=False))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Report the filter as entered."""
-        event.stop()
         self.post_message(self.FilterChanged(event.value, is_final=True))
 
     def action_clear(self) -> None:

@@ -1,17 +1,19 @@
 """The frame around every view: the line of the run, the line of tabs with the filter, the line of keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.tui.rows.header_line import HeaderPart, Span, build_header_parts, fit_header_parts
+from orchestrator.tui.rows.header_line import HeaderPart, build_header_parts, fit_header_parts
+from orchestrator.tui.rows.text_plots import Span
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
-from orchestrator.tui.tabs import Tab
 from orchestrator.tui.view_model import Connection, ViewModel
+from orchestrator.tui.view_stack import Tab
 from orchestrator.tui.widgets.styled_line import Spans
+from orchestrator.tui.widgets.styled_text import get_raw_text
 
 SMALL_TERMINAL = (80, 20)
 """Below so many columns or lines a terminal is called small."""
@@ -29,12 +31,8 @@ def build_header_line(
     """Build the header: the run, its progress and cost; at its end, whether one may act, and the connection."""
     is_at_work = view_model.is_at_work and view_model.state.ended is None
     parts = build_header_parts(view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii)
-    if view_model.is_read_only:
-        parts.append(HeaderPart("RO", "warn", 1))
-    else:
-        parts.append(HeaderPart("RW", "dim", 12))
-    parts.append(build_connection_part(view_model, replay))
-    return fit_header_parts(parts, width)
+    access = HeaderPart("RO", "warn", 1) if view_model.is_read_only else HeaderPart("RW", "dim", 12)
+    return fit_header_parts([*parts, access, build_connection_part(view_model, replay)], width)
 
 
 def build_connection_part(view_model: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
@@ -48,52 +46,29 @@ def build_connection_part(view_model: ViewModel, replay: PlaybackClock | None = 
 
 def count_waiting(state: RunState) -> dict[str, int]:
     """Count, by the key of a tab, the things that wait on it: in the merge queue, and for a person."""
+    queued = sum(task.status == TaskStatus.QUEUED for task in state.tasks.values())
     if state.started is not None and state.run.mode == "migration":
-        queued = sum(
-            file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.migration.files.values()
-        )
-    else:
-        queued = sum(task.status == TaskStatus.QUEUED for task in state.tasks.values())
+        waiting = [file for file in state.migration.files.values() if file.status == FileStatus.TRANSFORMED]
+        queued = sum(file.is_pending for file in waiting)
     return {"3": queued, "4": len(state.pending_approvals)}
 
 
-class TabLine:
-    """The tabs as spans that fit a width, and which of them a click has hit."""
+def build_tab_line(tabs: Sequence[Tab], front: str, counts: Mapping[str, int], right: str, width: int) -> Spans:
+    """Build the tabs, a span each, as they fit a width; behind them what stands at the right."""
+    names = [_render_tab(tab, counts, tab.title) for tab in tabs]
+    if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
+        names = [_render_tab(tab, counts, tab.title * (tab.key == front)) for tab in tabs]
+    styles = {"4": "ask"} if counts.get("4") else {}
+    styles[front] = "chosen"
+    room = width - sum(map(cell_len, names))
+    shown = right if cell_len(right) < room else right[: max(room - 2, 0)] + "…" * (room > 1)
+    spans = [(name, styles.get(tab.key, "dim")) for name, tab in zip(names, tabs, strict=True)]
+    return [*spans, (" " * max(room - cell_len(shown), 0), ""), (shown, "accent")]
 
-    def __init__(self, tabs: Sequence[Tab], front: str, counts: dict[str, int], right: str, width: int) -> None:
-        self._tabs, self._front, self._counts = tabs, front, counts
-        names = self._render_names(are_short=False)
-        if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
-            names = self._render_names(are_short=True)
-        room = width - sum(map(cell_len, names))
-        if cell_len(right) < room:
-            shown = right
-        else:
-            shown = right[: max(room - 2, 0)] + "…" * (room > 1)
-        gap = max(room - cell_len(shown), 0)
-        self.spans: Spans = [*zip(names, map(self._get_style, tabs), strict=True), (" " * gap, ""), (shown, "accent")]
 
-    def find_tab_key(self, span: int) -> str | None:
-        """Return the key of the tab that a span shows."""
-        if span < len(self._tabs):
-            return self._tabs[span].key
-        return None
-
-    def _render_names(self, *, are_short: bool) -> list[str]:
-        return [self._render_name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
-
-    def _render_name(self, tab: Tab, *, is_short: bool) -> str:
-        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
-        if is_short:
-            return f" {tab.key}{count} "
-        return f" {tab.key} {tab.title}{count} "
-
-    def _get_style(self, tab: Tab) -> str:
-        if tab.key == self._front:
-            return "chosen"
-        if self._counts.get(tab.key) and tab.key == "4":
-            return "ask"
-        return "dim"
+def _render_tab(tab: Tab, counts: Mapping[str, int], title: str) -> str:
+    count = counts.get(tab.key, 0)
+    return f" {tab.key} {title}".rstrip() + f"({count})" * bool(count) + " "
 
 
 def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
@@ -106,8 +81,8 @@ def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, s
     right: list[Span] = []
     if is_small:
         left, common = [("small terminal  ", "warn")], common[-2:]
-    for key, words in common:
-        right += _render_key(key, words)
+    for hint in common:
+        right += _render_key(*hint)
     room = width - _measure_spans(right) - _measure_spans(left)
     for key, words in own:
         spans = _render_key(key, words)
@@ -123,4 +98,4 @@ def _render_key(key: str, words: str) -> list[Span]:
 
 
 def _measure_spans(spans: Spans) -> int:
-    return cell_len("".join(text for text, _ in spans))
+    return cell_len(get_raw_text(list(spans)))

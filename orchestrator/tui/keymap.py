@@ -39,6 +39,7 @@ class HelpRow:
         return f"{self.key} {self.words} {self.command}".lower()
 
 
+_PAUSE, _RETRY = "orchestrate pause RUN", "orchestrate retry RUN TASK --note TEXT"
 GLOBAL_KEYS = (
     *(GlobalKey(f"tab-{number}", number, f"tab('{number}')", f"tab {number}", "") for number in "123456"),
     GlobalKey("next-tab", "right_square_bracket", "turn(1)", "next tab"),
@@ -51,12 +52,8 @@ GLOBAL_KEYS = (
     GlobalKey("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
     GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN ITEM"),
     GlobalKey("deny", "d", "act('deny')", "answer no, with a note", "orchestrate deny RUN ITEM --reason TEXT"),
-    GlobalKey(
-        "pause", "p", "act('pause')", "pause the run, or go on", "orchestrate pause RUN; orchestrate continue RUN"
-    ),
-    GlobalKey(
-        "retry", "r", "act('retry')", "try again, with a note to the worker", "orchestrate retry RUN TASK --note TEXT"
-    ),
+    GlobalKey("pause", "p", "act('pause')", "pause the run, or go on", f"{_PAUSE}; orchestrate continue RUN"),
+    GlobalKey("retry", "r", "act('retry')", "try again, with a note to the worker", _RETRY),
     GlobalKey("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
     GlobalKey("stop-call", "K", "act('stop-call')", "stop the command it waits for", "orchestrate stop-call RUN TASK"),
     GlobalKey("hold", "H", "act('hold')", "hold a shard, or release it", "orchestrate migrate hold RUN SHARD"),
@@ -64,14 +61,14 @@ GLOBAL_KEYS = (
     GlobalKey("publish", "P", "act('publish')", "open the pull requests now", "orchestrate migrate publish RUN"),
     GlobalKey("editor", "o", "open('editor')", "open a copy of the worktree in $EDITOR"),
     GlobalKey("shell", "exclamation_mark", "open('shell')", "a shell in a copy of the worktree"),
-    GlobalKey("review", "S", "review", "send what was said of lines", "orchestrate retry RUN TASK --note TEXT"),
+    GlobalKey("review", "S", "review", "send what was said of lines", _RETRY),
     GlobalKey("undo", "u", "undo", "take back what was just given"),
     GlobalKey("replay-hold", "full_stop", "replay('hold')", "in a recording: hold it, or go on"),
     GlobalKey("replay-faster", "greater_than_sign", "replay('faster')", "in a recording: twice as fast"),
     GlobalKey("replay-slower", "less_than_sign", "replay('slower')", "in a recording: half as fast"),
     GlobalKey("replay-end", "ctrl+end", "replay('end')", "in a recording: to its end"),
     GlobalKey("detach", "q", "detach", "leave; the run goes on", "orchestrate watch RUN comes back"),
-    GlobalKey("leave", "Q", "leave", "leave, drain or stop", "orchestrate pause RUN"),
+    GlobalKey("leave", "Q", "leave", "leave, drain or stop", _PAUSE),
     GlobalKey("interrupt", "ctrl+c", "interrupt", "twice: leave, drain or stop", has_priority=True),
     GlobalKey(
         "suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", has_priority=True
@@ -102,10 +99,9 @@ _SHOWN = {
 
 def parse_shown_key(shown_key: str) -> str:
     """Return Textual's name of a key that is shown to people; empty for several at once."""
-    names = {shown: name for name, shown in _SHOWN.items()}
     if " " in shown_key.strip():
         return ""
-    return names.get(shown_key, shown_key)
+    return next((name for name, shown in _SHOWN.items() if shown == shown_key), shown_key)
 
 
 def build_bindings() -> list[BindingType]:
@@ -149,26 +145,20 @@ def build_help_rows(
         wanted: `[tui.keys]`.
     """
     keys_by_id = _DEFAULT_KEYS | dict(wanted)
-    bound = dict(bound)
-    for name in _PASSED_ON:
-        for key in keys_by_id[name].split(","):
-            bound.pop(key, None)
+    passed_on = ",".join(map(keys_by_id.__getitem__, _PASSED_ON)).split(",")
+    bound = {key: words for key, words in bound.items() if key not in passed_on}
     global_rows = []
-    global_names = set()
-    for global_key in GLOBAL_KEYS:
-        keys = keys_by_id[global_key.id]
-        global_names.add((format_keys(keys), global_key.id))
-        if not bound.keys() >= set(keys.split(",")):
-            global_rows.append(HelpRow(format_keys(keys), global_key.words, global_key.command))
+    for key in GLOBAL_KEYS:
+        if not bound.keys() >= set(keys_by_id[key.id].split(",")):
+            global_rows.append(HelpRow(format_keys(keys_by_id[key.id]), key.words, key.command))
+    global_names = {(format_keys(keys), name) for name, keys in keys_by_id.items()}
     own_rows = [HelpRow(*key) for key in own if key not in global_names]
     return [*own_rows, *_list_unnamed_keys(own, bound), _NEXT_PART, *global_rows]
 
 
 def _list_unnamed_keys(own: Sequence[tuple[str, str]], bound: Mapping[str, str]) -> list[HelpRow]:
     """List keys that the view does not name, such as those that move the cursor: a row for all that do the same."""
-    named: set[str] = set()
-    for keys, _ in own:
-        named.update(re.split("[ /]", keys))
+    named = set(re.split("[ /]", " ".join(keys for keys, _ in own)))
     alike: dict[str, list[str]] = {}
     for key, words in bound.items():
         if format_keys(key) not in named:

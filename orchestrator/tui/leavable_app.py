@@ -1,6 +1,8 @@
 """The ways out of the dashboard: leave, drain, stop, or crash. Its end ends nothing but itself."""
 
 from collections.abc import Callable, Mapping
+from math import inf
+from time import monotonic
 
 from textual.app import App
 
@@ -23,7 +25,7 @@ class LeavableApp(App[None]):
         self.view_model: ViewModel | None = None
         self.exit_hooks: list[Callable[[], None]] = []
         self.crash_error: Exception | None = None
-        self._has_interrupted = False
+        self._interrupted_at = -inf
 
     def action_detach(self) -> None:
         """Leave the dashboard; the run goes on."""
@@ -38,15 +40,11 @@ class LeavableApp(App[None]):
 
     def action_interrupt(self) -> None:
         """Say how to leave; the second time within some seconds, ask."""
-        if self._has_interrupted:
+        before, self._interrupted_at = self._interrupted_at, monotonic()
+        if self._interrupted_at - before < _INTERRUPT_WINDOW_S:
             self.action_leave()
-            return
-        self._has_interrupted = True
-        self.set_timer(_INTERRUPT_WINDOW_S, self._forget_interrupt)
-        self.show_message("q leaves, the run goes on; ctrl+c again asks whether to stop it")
-
-    def _forget_interrupt(self) -> None:
-        self._has_interrupted = False
+        else:
+            self.show_message("q leaves, the run goes on; ctrl+c again asks whether to stop it")
 
     def action_leave(self) -> None:
         """Ask how to leave."""
@@ -57,9 +55,7 @@ class LeavableApp(App[None]):
             self.push_screen(LeaveDialog(may_stop=may_stop), self._leave)
 
     def _leave(self, way: LeaveChoice | None) -> None:
-        if way is None:
-            return
-        if way == "detach" or self.send_command(_STOPS[way]):
+        if way is not None and (way == "detach" or self.send_command(_STOPS[way])):
             self.action_detach()
 
     def send_command(self, command: Command) -> bool:

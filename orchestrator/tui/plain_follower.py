@@ -106,18 +106,15 @@ class RunFollower:
                 time.sleep(_POLL_S)
         self._print_lines(render_summary_lines(state, self.locating_options))
         end = state.ended or state.paused
-        if end:
-            return end.exit
-        return 0
+        return end.exit if end else 0
 
     def _begin(self, state: RunState) -> None:
         if state.started is None or state.ended is not None:
             return
         now = get_phase(state)
         self.print_line(f"run {state.run.run}: {to_one_line(state.run.goal)}")
-        self.print_line(
-            f"{now.title}: {now.done} of {now.total}; {state.test_runs} test runs, {state.spend.total.cost_text}"
-        )
+        spent = f"{state.test_runs} test runs, {state.spend.total.cost_text}"
+        self.print_line(f"{now.title}: {now.done} of {now.total}; {spent}")
         self._print_lines(_render_questions(state))
         if self.input_reader:
             self.print_line("type a command, as approve 1; ? tells which there are, q leaves")

@@ -13,3 +13,8 @@ class Subject:
     kind: SubjectKind
     id: str
     title: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its title, or else its id."""
+        return self.title or self.id

@@ -5,7 +5,7 @@ Every line that is ever seen stands in the file once; a frame is a list of lines
 
 from collections.abc import Sequence
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from rich.color import Color
@@ -82,7 +82,7 @@ def _render_text(text: str, x: int, width: int, style: _Appearance) -> str:
     if style.paper != _PAPER:
         parts.append(f'<rect x="{left}" width="{length}" height="{_CELL_H}" fill="{style.paper}"/>')
     if text.strip():
-        weight = ' font-weight="bold"' if style.is_bold else ""
+        weight = ' font-weight="bold"' * style.is_bold
         parts.append(f'<text x="{left}" y="13" textLength="{length}" fill="{style.ink}"{weight}>{escape(text)}</text>')
     return "".join(parts)
 
@@ -98,9 +98,7 @@ def _get_appearance(segment: Segment) -> _Appearance:
 
 
 def _format_color(color: Color | None, default: str) -> str:
-    if color is None or color.is_default:
-        return default
-    return color.get_truecolor().hex
+    return default if color is None or color.is_default else color.get_truecolor().hex
 
 
 def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
@@ -111,10 +109,8 @@ def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
         columns: cells of a line.
         rows: lines of a frame.
     """
-    numbers: dict[str, int] = {}
-    for frame in frames:
-        for line in frame:
-            numbers.setdefault(line, len(numbers))
+    lines = dict.fromkeys(chain.from_iterable(frames))
+    numbers = {line: number for number, line in enumerate(lines)}
     width, height, length_s = round(columns * _CELL_W), rows * _CELL_H, len(frames) * FRAME_INTERVAL_S
     style = (
         f"text {{ font: {_SIZE}px monospace; white-space: pre; }} "
@@ -129,7 +125,7 @@ def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
         parts.append(f'<g id="l{number}">{line}</g>')
     parts.append("</defs>")
     for place, frame in enumerate(frames):
-        parts.append(_render_frame([numbers[line] for line in frame], place))
+        parts.append(_render_frame(list(map(numbers.__getitem__, frame)), place))
     return "\n".join([*parts, "</svg>", ""])
 
 

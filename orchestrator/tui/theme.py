@@ -3,7 +3,6 @@
 Every state is a word as well; colours only help. Without colour (NO_COLOR) Textual makes greys of them.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,8 +10,6 @@ from functools import cache
 from rich.style import Style
 from textual.theme import Theme
 
-MIN_CONTRAST = 4.5
-"""The least that every colour has against the background (WCAG AA)."""
 _STATE = "state-"
 """The prefix of states' names in rows: `state-ask` looks as `ask` does."""
 BOLD_STYLES = frozenset({"title", "ask", "stall", "fail", "warn", "key", "chosen"})
@@ -87,23 +84,5 @@ STYLE_NAMES = tuple(sorted({*_SHARED, *_SAME}))
 @cache
 def get_theme_style(name: str, theme: str = DARK_SCHEME.name) -> Style:
     """Return a style of a theme by name, for strips and cells."""
-    return Style(
-        color=COLOUR_SCHEMES.get(theme, DARK_SCHEME).get_colour(name), bold=name.removeprefix(_STATE) in BOLD_STYLES
-    )
-
-
-def compute_contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours, from 1 to 21, as WCAG defines it."""
-    low, high = sorted((_compute_luminance(one), _compute_luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _compute_luminance(colour: str) -> float:
-    red, green, blue = (_linearize(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linearize(share: float) -> float:
-    if share <= 0.04045:
-        return share / 12.92
-    return math.pow((share + 0.055) / 1.055, 2.4)
+    colour = COLOUR_SCHEMES.get(theme, DARK_SCHEME).get_colour(name)
+    return Style(color=colour, bold=name.removeprefix(_STATE) in BOLD_STYLES)

@@ -1,15 +1,73 @@
-"""The stack of views: a tab, or a detail view over it. Each tab keeps its cursor, its place and its filter."""
+"""The stack of views: a tab, or a detail view over it. Each tab keeps its cursor, its place and its filter.
+
+The classes of views are imported when they are first needed.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from operator import attrgetter
+from typing import cast
 
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from orchestrator.errors import UsageProblem
 from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter, parse_filter
-from orchestrator.tui.tabs import DETAIL_VIEWS, TAB_KEYS_BY_KIND, TABS, Tab, list_tabs, load_view_class
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.views.base_view import DashboardView, Subject, SubjectKind
+
+_VIEWS = "orchestrator.tui.views"
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A tab: the key that leads to it, its name, and where its view is to be found (`module:class`)."""
+
+    key: str
+    title: str
+    path: str
+
+    @property
+    def id(self) -> str:
+        """The id of the tab's widget."""
+        return f"tab-{self.key}"
+
+    def create_view(self) -> DashboardView:
+        """Create the view of the tab."""
+        return load_view_class(self.path)(id=self.id)
+
+
+TABS = (
+    Tab("1", "Fleet", f"{_VIEWS}.fleet:FleetView"),
+    Tab("2", "Plan", f"{_VIEWS}.plan:PlanView"),
+    Tab("3", "Merge", f"{_VIEWS}.merge:MergeView"),
+    Tab("4", "Inbox", f"{_VIEWS}.inbox:InboxView"),
+    Tab("5", "Cost", f"{_VIEWS}.cost:CostView"),
+    Tab("6", "Log", f"{_VIEWS}.log:LogView"),
+)
+BURNDOWN_TAB = Tab("2", "Burndown", f"{_VIEWS}.burndown:BurndownView")
+"""The tab that a migration has instead of a plan."""
+_DETAIL_KINDS: tuple[SubjectKind, ...] = ("session", "task", "unit", "file")
+DETAIL_VIEWS = dict.fromkeys(_DETAIL_KINDS, f"{_VIEWS}.worker:WorkerView")
+"""The detail views; each has the thing's `Subject` as its first argument."""
+TAB_KEYS_BY_KIND: dict[SubjectKind, str] = {"approval": "4", "shard": "3", "event": "6", "run": "1"}
+"""The tab on which the other things are to be found."""
+
+
+def list_tabs(mode: str) -> tuple[Tab, ...]:
+    """Return the tabs of a run of a goal or of a migration."""
+    if mode == "migration":
+        fleet, _plan, *others = TABS
+        return (fleet, BURNDOWN_TAB, *others)
+    return TABS
+
+
+def load_view_class(path: str) -> type[DashboardView]:
+    """Import and return the class at `module:class`."""
+    module, _, name = path.partition(":")
+    return cast(type[DashboardView], getattr(import_module(module), name))
+
 
 _DETAIL_ID = "whole"
 
@@ -40,12 +98,8 @@ class ViewStack(ContentSwitcher):
     @property
     def status_text(self) -> str:
         """The filter and the status of the view in front, for the line of tabs."""
-        words = []
-        if self.current_filter.text:
-            words.append(f"filter: {self.current_filter.text}")
-        if self.current_view is not None and self.current_view.status_text:
-            words.append(f"[{self.current_view.status_text}]")
-        return "  ".join(words)
+        text, status = self.current_filter.text, self.current_view.status_text if self.current_view else ""
+        return "  ".join(filter(None, (f"filter: {text}" * bool(text), f"[{status}]" * bool(status))))
 
     @property
     def current_filter(self) -> RowFilter:
@@ -71,7 +125,7 @@ class ViewStack(ContentSwitcher):
 
     async def switch_tab_by(self, by: int) -> None:
         """Bring the tab to the front that is `by` places further on."""
-        keys = [tab.key for tab in self.tabs]
+        keys = list(map(attrgetter("key"), self.tabs))
         await self.switch_to_tab(keys[(keys.index(self.tab_key) + by) % len(keys)])
 
     async def open_subject(self, subject: Subject) -> None:
@@ -99,8 +153,7 @@ class ViewStack(ContentSwitcher):
 
     def apply_filter_text(self, text: str) -> str:
         """Filter the view in front; return why that cannot be done, empty if it was."""
-        view = self.current_view
-        if view is None:
+        if (view := self.current_view) is None:
             return ""
         try:
             wanted = parse_filter(text, view.FIELDS)
@@ -114,11 +167,8 @@ class ViewStack(ContentSwitcher):
 
     def focus_view(self) -> None:
         """Give the focus to the view in front."""
-        focus = None
-        if self.current_view is not None:
-            inner = (widget for widget in self.current_view.query("*") if widget.focusable and _is_shown(widget))
-            focus = next(inner, None)
-        self.screen.set_focus(focus)
+        inner = self.current_view.query("*") if self.current_view is not None else ()
+        self.screen.set_focus(next((widget for widget in inner if widget.focusable and _is_shown(widget)), None))
 
     def _bring_to_front(self, name: str) -> None:
         self.current = name

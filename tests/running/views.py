@@ -16,7 +16,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.tui.settings import DashboardSettings
-from orchestrator.tui.terminal.ascii_filter import AsciiFilter
+from orchestrator.tui.terminal.line_filters import AsciiFilter
 from orchestrator.tui.view_model import Connection, ViewModel
 from orchestrator.tui.views.base_view import DashboardView
 from orchestrator.tui.views.throttled_view import ThrottledView

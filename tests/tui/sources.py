@@ -1,7 +1,7 @@
 """Recorded runs for dashboards in tests: shown up to any event, with a clock that stands still."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -18,6 +18,8 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
+from orchestrator.tui.rows.transcript import Transcript
+from orchestrator.tui.rows.transcript_items import ReadBlob, TranscriptLevel
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
 from orchestrator.tui.view_model import Connection, ViewModel
@@ -26,6 +28,13 @@ from tests.golden import DATA
 SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
 IN_THE_MIDDLE = 120
 """An event of the recorded goal at which workers are at work."""
+
+
+def render_transcript_lines(events: Iterable[RecordedEvent], read_blob: ReadBlob) -> Iterator[str]:
+    """All lines of a conversation with all texts, each once."""
+    lines = Transcript(read_blob, TranscriptLevel.VERBOSE, opens_all=True)
+    lines.extend(events)
+    return map(lines.get_line, range(len(lines)))
 
 
 @cache

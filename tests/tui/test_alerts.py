@@ -13,9 +13,8 @@ from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import SessionId
 from orchestrator.report.log.last_event import LastSessionEvent
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.rows.alert_messages import collect_alert_messages
 from orchestrator.tui.settings import DashboardSettings
-from orchestrator.tui.terminal.alerts import Alerts, format_osc_9
+from orchestrator.tui.terminal.alerts import Alerts, collect_alert_messages, format_osc_9
 from tests.tui.asking import AT_WORK, LANDING, LATER, Asking
 from tests.tui.sources import Sent
 

@@ -8,8 +8,9 @@ from textual.strip import Strip
 
 from orchestrator.report.rows.activity import ACTIVITY_GLYPHS, Activity
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.theme import COLOUR_SCHEMES, MIN_CONTRAST, compute_contrast
+from orchestrator.tui.theme import COLOUR_SCHEMES
 from tests.tui.asking import LANDING, LATER, TIERS, Asking
+from tests.tui.contrast import MIN_CONTRAST, compute_contrast
 from tests.tui.sources import Still, dashboard, kept, strips
 
 _TABS = (("1",), ("2",), ("3",), ("4",), ("5",), ("6",))

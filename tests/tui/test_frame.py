@@ -17,8 +17,8 @@ from orchestrator.tui.keymap import GLOBAL_KEYS, format_keys
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
 from orchestrator.tui.screens.key_help import KeyHelp
 from orchestrator.tui.settings import DashboardSettings
-from orchestrator.tui.tabs import BURNDOWN_TAB, TABS, load_view_class
 from orchestrator.tui.view_model import Connection
+from orchestrator.tui.view_stack import BURNDOWN_TAB, TABS, load_view_class
 from orchestrator.tui.widgets.table import Table
 from tests.running.journals import fleet_journal
 from tests.tui.sources import IN_THE_MIDDLE, SIZES, Sent, Still, dashboard, kept, seen, stored, strips

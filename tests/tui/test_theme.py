@@ -3,14 +3,8 @@
 import pytest
 
 from orchestrator.report.rows.activity import STYLES as ROW_STYLES
-from orchestrator.tui.theme import (
-    COLOUR_SCHEMES,
-    MIN_CONTRAST,
-    STYLE_NAMES,
-    ColourScheme,
-    compute_contrast,
-    get_theme_style,
-)
+from orchestrator.tui.theme import COLOUR_SCHEMES, STYLE_NAMES, ColourScheme, get_theme_style
+from tests.tui.contrast import MIN_CONTRAST, compute_contrast
 
 
 @pytest.mark.parametrize("palette", COLOUR_SCHEMES.values(), ids=lambda palette: palette.name)

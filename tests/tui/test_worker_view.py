@@ -18,7 +18,6 @@ from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
 from orchestrator.tui.panes.diff import CommentSubmitted, DiffPane
 from orchestrator.tui.panes.transcript import TranscriptPane
-from orchestrator.tui.rows.transcript import render_transcript_lines
 from orchestrator.tui.run_feed.conversation_reader import build_blob_reader
 from orchestrator.tui.view_model import Connection
 from orchestrator.tui.views.base_view import DashboardView, Subject
@@ -29,6 +28,7 @@ from tests.running.journals import LINES_AT_ONCE, LONGEST, fleet_journal, write
 from tests.running.migrating import Migrated, recipe, words
 from tests.running.projects import calculator
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
+from tests.tui.sources import render_transcript_lines
 from tests.tui.watching import NOWHERE, SIZES, Shown, dashboard, screen, until
 
 

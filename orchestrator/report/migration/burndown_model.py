@@ -1,5 +1,6 @@
 """The read models of a burndown: `orchestrate.burndown/1`."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -7,6 +8,10 @@ from pydantic import Field
 from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
 from orchestrator.report.cost.model import Amount
 from orchestrator.report.read_model import Document, ReadModel
+from orchestrator.report.rows.row_filter import FilterValue
+
+SIGNATURE_KEYS = ("reason", "files", "left", "step")
+"""The fields that filters of equal failures can name."""
 
 GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
 
@@ -87,6 +92,15 @@ class SignatureSummary(ReadModel):
     sites: float
     steps: tuple[str, ...]
     examples: tuple[str, ...]
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """Return the values that filters compare."""
+        return {
+            "reason": self.signature,
+            "files": float(self.files),
+            "left": self.sites,
+            "step": " ".join(self.steps),
+        }
 
 
 class StepProgress(ReadModel):

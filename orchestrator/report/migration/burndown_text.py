@@ -68,8 +68,8 @@ def render_burndown_headline(burndown: BurndownFields, glyphs: BurndownGlyphs = 
     curve = render_sparkline([point.sites for point in burndown.series], glyphs)
     goal = ""
     if now.target:
-        goal = f" (target {_format_weight(now.target)})"
-    counted = f"{burndown.unit} {_format_weight(now.found)} -> {_format_weight(now.remaining)}{goal}"
+        goal = f" (target {format_weight(now.target)})"
+    counted = f"{burndown.unit} {format_weight(now.found)} -> {format_weight(now.remaining)}{goal}"
     return f"{to_one_line(burndown.title)}  rev {burndown.revision}  {counted}  {curve}".rstrip()
 
 
@@ -135,7 +135,7 @@ def render_group_table(
 
 
 def _format_group(group: GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
-    files = f"{group.files:5}  {group.done:4}  {group.share * 100:3.0f}%  {_format_weight(group.sites_left):>5}"
+    files = f"{group.files:5}  {group.done:4}  {group.share * 100:3.0f}%  {format_weight(group.sites_left):>5}"
     cost = f"{group.rejected:7}  {group.prs:3}  {format_seconds(group.p50_s):>6}  {format_dollars(group.usd):>8}"
     name, reason = _truncate_line(group.name, width, glyphs), _truncate_line(group.top_reason, _REASON_CHARS, glyphs)
     return f"  {name:{width}}  {files}  {cost}  {reason}".rstrip()
@@ -181,7 +181,8 @@ def render_waiting_lines(burndown: BurndownFields) -> Iterator[str]:
         yield f"  next: {burndown.next}"
 
 
-def _format_weight(value: float) -> str:
+def format_weight(value: float) -> str:
+    """Return `12`, `1.5`, `1,204`."""
     if value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.1f}"

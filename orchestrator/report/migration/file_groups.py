@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -10,9 +10,15 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.money import format_known_dollars
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import NO_GROUP, GroupKind, GroupSummary
+from orchestrator.report.rows.row_filter import FilterValue
 
+GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
+"""The fields that filters of groups can name."""
 _DEPTH = 2
+_REASON_CHARS = 300
 
 
 @dataclass
@@ -50,6 +56,25 @@ class FileGroup:
         if self.seconds:
             return median(self.seconds)
         return None
+
+    @property
+    def price(self) -> str:
+        """The price of model calls for its files; empty where no model was called, as far as is known."""
+        if not self.usd and not self.unpriced:
+            return ""
+        return format_known_dollars(None if self.unpriced else self.usd, self.usd)
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """Return the values that filters compare."""
+        return {
+            "name": self.name,
+            "files": float(self.files),
+            "done": float(self.done),
+            "left": self.left,
+            "failed": float(self.rejected),
+            "cost": self.usd or None,
+            "reason": to_one_line(self.top_reason, _REASON_CHARS),
+        }
 
     def build_summary(self) -> GroupSummary:
         """Return the group with rounded numbers."""

@@ -1,22 +1,12 @@
-"""Commands for selected things: what an action means for them, or why it means nothing."""
+"""Commands for selected things: what an action means for them, or why it means nothing; and which keys do what."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
+from orchestrator.domain.commands import definitions as commands
 from orchestrator.domain.commands.definitions import (
-    Approve,
-    Cancel,
     Command,
-    Continue,
-    Deny,
-    HoldShard,
-    Pause,
-    Publish,
-    ReleaseShard,
-    Retry,
-    RetryFiles,
-    RollbackShards,
-    SkipFiles,
-    StopCall,
 )
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.event.work import ToolCalled
@@ -37,15 +27,11 @@ def find_question_items(selected: SelectedSubjects, state: RunState) -> list[str
         UsageProblem: there is none, or it is not clear which.
     """
     waiting = {question.approval.item: question.approval for question in state.pending_approvals}
-    named = [subject.id for subject in selected if subject.kind == "approval"]
-    if named:
-        return named
     tasks = set(_list_tasks(selected, state))
-    items = [item for item, approval in waiting.items() if find_question_task(state, approval) in tasks]
-    if items:
-        return items
-    if len(waiting) == 1 and not selected:
-        return list(waiting)
+    named = [subject.id for subject in selected if subject.kind == "approval"]
+    named = named or [item for item, approval in waiting.items() if find_question_task(state, approval) in tasks]
+    if named or (len(waiting) == 1 and not selected):
+        return named or list(waiting)
     if not waiting:
         raise UsageProblem(f"run {state.run.run} asks nothing")
     raise UsageProblem(f"run {state.run.run} asks {len(waiting)} things: choose one in the inbox")
@@ -53,19 +39,17 @@ def find_question_items(selected: SelectedSubjects, state: RunState) -> list[str
 
 def build_approvals(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Answer yes to each question."""
-    return [Approve(item=item, reason=note) for item in find_question_items(selected, state)]
+    return [commands.Approve(item=item, reason=note) for item in find_question_items(selected, state)]
 
 
 def build_denials(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Answer no to each question; the note goes to whoever asked."""
-    return [Deny(item=item, reason=note) for item in find_question_items(selected, state)]
+    return [commands.Deny(item=item, reason=note) for item in find_question_items(selected, state)]
 
 
 def build_pause_or_continue(_selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Pause the run, or go on if it is paused."""
-    if state.user_pause is not None:
-        return [Continue()]
-    return [Pause(reason=note)]
+    return [commands.Pause(reason=note) if state.user_pause is None else commands.Continue()]
 
 
 def build_retries(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
@@ -76,9 +60,9 @@ def build_retries(selected: SelectedSubjects, state: RunState, note: str = "") -
     """
     _require_answered(selected, state)
     if state.run.mode == "migration":
-        return [RetryFiles(files=require_names(_list_files(selected, state), "file"), note=note)]
+        return [commands.RetryFiles(files=require_names(_list_files(selected, state), "file"), note=note)]
     tasks = require_names(_list_tasks(selected, state), "task")
-    return [Retry(task=TaskId(task), note=note) for task in tasks]
+    return [commands.Retry(task=TaskId(task), note=note) for task in tasks]
 
 
 def _require_answered(selected: SelectedSubjects, state: RunState) -> None:
@@ -86,9 +70,8 @@ def _require_answered(selected: SelectedSubjects, state: RunState) -> None:
     tasks = _list_tasks(selected, state)
     for question in state.pending_approvals:
         task = find_question_task(state, question.approval)
-        if question.approval.matter != "landing" or task not in tasks:
-            continue
-        if state.tasks[task].status == TaskStatus.QUEUED:
+        is_asked = question.approval.matter == "landing" and task in tasks
+        if is_asked and task and state.tasks[task].status == TaskStatus.QUEUED:
             raise UsageProblem(f"{task} asks whether it may land: deny that first (d), then it can be tried again")
 
 
@@ -99,16 +82,16 @@ def build_cancellations(selected: SelectedSubjects, state: RunState, note: str =
         UsageProblem: nothing is chosen that could be given up; files are left out for no reason.
     """
     if any(subject.kind == "run" for subject in selected):
-        return [Cancel(reason=note)]
+        return [commands.Cancel(reason=note)]
     if state.run.mode == "migration":
         files = require_names(_list_files(selected, state), "file")
         if not note.strip():
             raise UsageProblem("say why the file is left out: it is shown in reports and pull requests")
-        return [SkipFiles(files=files, reason=note)]
+        return [commands.SkipFiles(files=files, reason=note)]
     tasks = require_names(_list_tasks(selected, state), "task")
     if ROOT_TASK in tasks:
-        return [Cancel(reason=note)]
-    return [Cancel(task=TaskId(task), reason=note) for task in tasks]
+        return [commands.Cancel(reason=note)]
+    return [commands.Cancel(task=TaskId(task), reason=note) for task in tasks]
 
 
 def build_call_stops(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
@@ -119,11 +102,10 @@ def build_call_stops(selected: SelectedSubjects, state: RunState, note: str = ""
     """
     found: dict[SessionId, Command] = {}
     for subject in selected:
-        call = _find_call(subject, state)
-        if call is not None:
-            found[call.session] = StopCall(session=call.session, call=parse_effect_name(call.key), reason=note)
+        if (call := _find_call(subject, state)) is not None:
+            found[call.session] = commands.StopCall(session=call.session, call=parse_effect_name(call.key), reason=note)
     if not found:
-        names = ", ".join(subject.title or subject.id for subject in selected) or "nobody"
+        names = ", ".join(subject.label for subject in selected) or "nobody"
         raise UsageProblem(f"{names} is using no tool now: there is nothing to stop")
     return list(found.values())
 
@@ -139,32 +121,28 @@ def _find_call(subject: Subject, state: RunState) -> ToolCalled | None:
 
 def build_shard_holds(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Keep shards back; release those that are held."""
-    commands: list[Command] = []
+    built: list[Command] = []
     for name in require_names(find_shards(selected, state), "shard"):
-        if state.migration.shards[name].held:
-            commands.append(ReleaseShard(shard=name))
-        else:
-            commands.append(HoldShard(shard=name, reason=note))
-    return commands
+        is_held = state.migration.shards[name].held
+        built.append(commands.ReleaseShard(shard=name) if is_held else commands.HoldShard(shard=name, reason=note))
+    return built
 
 
 def build_rollback(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Take back what shards have landed."""
-    return [RollbackShards(shards=require_names(find_shards(selected, state), "shard"), reason=note)]
+    return [commands.RollbackShards(shards=require_names(find_shards(selected, state), "shard"), reason=note)]
 
 
 def build_publish(_selected: SelectedSubjects, _state: RunState, _note: str = "") -> list[Command]:
     """Open the pull requests of all groups now."""
-    return [Publish()]
+    return [commands.Publish()]
 
 
 CommandBuilder = Callable[[SelectedSubjects, RunState, str], list[Command]]
 
 
 def _list_tasks(selected: SelectedSubjects, state: RunState) -> list[str]:
-    found = dict.fromkeys(find_task_of_subject(subject, state) for subject in selected)
-    found.pop("", None)
-    return list(found)
+    return list(filter(None, dict.fromkeys(find_task_of_subject(subject, state) for subject in selected)))
 
 
 def find_task_of_subject(subject: Subject, state: RunState) -> str:
@@ -174,9 +152,8 @@ def find_task_of_subject(subject: Subject, state: RunState) -> str:
             return subject.id
         case "unit":
             return parse_unit_task(subject.id)
-        case "session":
-            session = state.sessions.get(SessionId(subject.id))
-            return session.task or "" if session else ""
+        case "session" if (session := state.sessions.get(SessionId(subject.id))) is not None:
+            return session.task or ""
         case "approval" if (asked := state.approvals.get(subject.id)) is not None:
             return find_question_task(state, asked.approval) or ""
     return ""
@@ -191,7 +168,7 @@ def _list_files(selected: SelectedSubjects, state: RunState) -> list[str]:
         elif subject.kind == "shard" and subject.id in state.migration.shards:
             found |= dict.fromkeys(state.migration.shards[subject.id].files)
         elif (task := state.tasks.get(TaskId(find_task_of_subject(subject, state)))) is not None:
-            found |= dict.fromkeys(path for path in task.spec.paths if path in state.migration.files)
+            found |= dict.fromkeys(filter(state.migration.files.__contains__, task.spec.paths))
     return list(found)
 
 
@@ -217,3 +194,38 @@ def require_names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if not names:
         raise UsageProblem(f"no {what} is chosen")
     return tuple(names)
+
+
+NotePolicy = Literal["", "may", "must"]
+"""A note with an action: none, one that may be empty, or one that is required."""
+
+
+@dataclass(frozen=True)
+class KeyAction:
+    """An action. `note_policy` and `migration_note_policy` say whether goals and migrations take a note with it."""
+
+    build_commands: CommandBuilder
+    title: str
+    note_policy: NotePolicy = ""
+    migration_note_policy: NotePolicy | None = None
+
+    def get_note_policy(self, state: RunState) -> NotePolicy:
+        """Return whether a note goes with the action in this run."""
+        if self.migration_note_policy is not None and state.run.mode == "migration":
+            return self.migration_note_policy
+        return self.note_policy
+
+
+KEY_ACTIONS: Mapping[str, KeyAction] = {
+    "approve": KeyAction(build_approvals, "Approve"),
+    "deny": KeyAction(build_denials, "Deny; why? It goes to whoever asked", "may"),
+    "tell": KeyAction(build_denials, "Deny, and tell whoever asked", "must"),
+    "pause": KeyAction(build_pause_or_continue, "Pause"),
+    "retry": KeyAction(build_retries, "Try again; what is to be known this time? It goes to the worker", "may"),
+    "give-up": KeyAction(build_cancellations, "Leave out; why? It is shown in reports and pull requests", "", "must"),
+    "stop-call": KeyAction(build_call_stops, "Stop what it waits for"),
+    "hold": KeyAction(build_shard_holds, "Hold or release"),
+    "rollback": KeyAction(build_rollback, "Take back; why?", "may"),
+    "publish": KeyAction(build_publish, "Publish"),
+}
+"""The actions by name; `keymap` has their keys."""

@@ -66,13 +66,9 @@ async def resolve_commit(git: Git, state: RunState, subject: Subject | None) -> 
 async def _find_kept_commit(git: Git, state: RunState, task: TaskId) -> str | None:
     """Return the last kept workspace commit of the task's latest attempt."""
     refs = await list_refs(git, RunRefs(state.run.run).build_anchor_prefix(task))
-    if refs:
-        return refs[max(refs, key=_parse_number)]
-    return None
+    return refs[max(refs, key=_parse_number)] if refs else None
 
 
 def _parse_number(ref: str) -> int:
     number = ref.rpartition("/")[2]
-    if number.isdigit():
-        return int(number)
-    return -1
+    return int(number) if number.isdigit() else -1

@@ -1,8 +1,10 @@
 """Actions on a run: from a key or a typed command to the run's inbox, with some seconds to take it back."""
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import filterfalse
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from anyio import to_thread
 from textual.app import SuspendNotSupported
@@ -16,7 +18,6 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.checkout import open_checkout
 from orchestrator.tui.commands.descriptions import describe_with_consequence, is_dangerous
-from orchestrator.tui.commands.key_actions import KEY_ACTIONS
 from orchestrator.tui.commands.parser import parse_commands
 from orchestrator.tui.commands.pending_line import PendingCommandLine
 from orchestrator.tui.commands.review_comments import LineComment, ReviewComments
@@ -25,9 +26,6 @@ from orchestrator.tui.subject import Subject
 from orchestrator.tui.terminal.suspend import suspend_dashboard
 from orchestrator.tui.view_model import Connection
 from worktrees.errors import GitError
-
-if TYPE_CHECKING:
-    pass
 
 CopyOpener = Literal["editor", "shell"]
 RECORDING_REFUSAL = "this is a recording: nothing is sent"
@@ -40,21 +38,16 @@ class CommandBar(PendingCommandLine):
     DEFAULT_CSS = "CommandBar { display: none; background: $panel; } CommandBar.-holds { display: block; }"
 
     def __init__(self) -> None:
-        super().__init__(id="acts")
+        super().__init__()
         self._comments = ReviewComments()
-        self._is_terminal_lent = False
-
-    @property
-    def is_suspended(self) -> bool:
+        self.is_suspended = False
         """True while another program has the terminal."""
-        return self._is_terminal_lent
 
     def run_key_action(self, name: str) -> None:
         """Do what a key stands for (a name in `KEY_ACTIONS`) to what is selected, or show why not."""
-        state = self._state()
-        if state is None:
+        if (state := self._state()) is None:
             return
-        action, selected = KEY_ACTIONS[name], self._selected
+        action, selected = builders.KEY_ACTIONS[name], self._selected
         note_policy = action.get_note_policy(state)
         if not note_policy or not self._is_possible(action.build_commands, selected, state):
             self._run_builder(action.build_commands, selected, "")
@@ -74,13 +67,12 @@ class CommandBar(PendingCommandLine):
     def _is_possible(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], state: RunState) -> bool:
         """Return True if the action would build a command that is not refused, so that a note makes sense."""
         try:
-            return any(not explain_refusal(state, command) for command in choice(chosen, state, "a note"))
+            return not all(map(partial(explain_refusal, state), choice(chosen, state, "a note")))
         except UsageProblem:
             return False
 
     def _run_builder(self, choice: builders.CommandBuilder, chosen: Sequence[Subject], note: str) -> None:
-        state = self._state()
-        if state is None:
+        if (state := self._state()) is None:
             return
         try:
             self.submit_commands(choice(chosen, state, note))
@@ -93,22 +85,19 @@ class CommandBar(PendingCommandLine):
         Raises:
             UsageProblem: it cannot be done, for the reason that the command line would give.
         """
-        state = self._state()
-        if state is not None:
+        if (state := self._state()) is not None:
             self.submit_commands(parse_commands(text, self._selected, state))
 
     def add_line_comment(self, path: str, line: int, text: str) -> None:
         """Keep a comment on a line of the change in front, until `submit_review`."""
-        selected = self._selected
-        if self._state() is None or not selected:
+        if self._state() is None or not self._selected:
             return
-        self._comments.add_comment(LineComment(selected[0], path, line, text))
+        self._comments.add_comment(LineComment(self._selected[0], path, line, text))
         self._host.show_message(f"{format_count(len(self._comments), 'line')} commented; S sends all to the worker")
 
     def submit_review(self) -> None:
         """Retry each task whose lines were commented, with all comments as its note."""
-        state = self._state()
-        if state is None:
+        if (state := self._state()) is None:
             return
         try:
             commands = self._comments.build_retry_commands(state)
@@ -116,14 +105,14 @@ class CommandBar(PendingCommandLine):
         except OrchestrateError as problem:
             self._host.show_message(str(problem), is_problem=True)
             return
-        self._comments.mark_submitted([one for one in commands if not explain_refusal(state, one)], state)
+        self._comments.mark_submitted(list(filterfalse(partial(explain_refusal, state), commands)), state)
 
     def open_copy(self, how: CopyOpener) -> None:
         """Open a copy of what is selected in the user's editor or a shell, which has the terminal until it ends."""
         state, view_model = self._state(), self._host.view_model
         if state is None or view_model is None:
             return
-        if not self._is_terminal_lent:
+        if not self.is_suspended:
             subject = next(iter(self._selected), None)
             self.run_worker(self._open(how, state, view_model.directory, subject), group="opening", exclusive=True)
 
@@ -132,7 +121,7 @@ class CommandBar(PendingCommandLine):
         try:
             async with open_checkout(state, directory, subject) as root:
                 with suspend_dashboard(self.app):
-                    self._is_terminal_lent = True
+                    self.is_suspended = True
                     if how == "shell":
                         await to_thread.run_sync(actions.open_shell, root)
                     else:
@@ -144,7 +133,7 @@ class CommandBar(PendingCommandLine):
         else:
             self._host.show_message("that was a copy; it is gone, with all that was changed in it")
         finally:
-            self._is_terminal_lent = False
+            self.is_suspended = False
 
     def submit_commands(self, commands: Sequence[Command]) -> None:
         """Hold commands, after a confirmation where they end something.
@@ -152,16 +141,10 @@ class CommandBar(PendingCommandLine):
         Raises:
             UsageProblem: none of them can be carried out now.
         """
-        state = self._state()
-        if state is None:
+        if (state := self._state()) is None:
             return
-        possible: list[Command] = []
-        refusals: list[str] = []
-        for command in commands:
-            if refusal := explain_refusal(state, command):
-                refusals.append(refusal)
-            else:
-                possible.append(command)
+        explain = partial(explain_refusal, state)
+        refusals, possible = list(filter(None, map(explain, commands))), list(filterfalse(explain, commands))
         if not possible:
             raise UsageProblem("; ".join(refusals))
         for refusal in refusals:
@@ -185,11 +168,9 @@ class CommandBar(PendingCommandLine):
         view_model = self._host.view_model
         if view_model is None or view_model.state.started is None:
             return None
-        if view_model.is_read_only:
-            self._host.show_message(READ_ONLY_REFUSAL, is_problem=True)
-            return None
-        if view_model.connection == Connection.REPLAY:
-            self._host.show_message(RECORDING_REFUSAL, is_problem=True)
+        if view_model.is_read_only or view_model.connection == Connection.REPLAY:
+            refusal = READ_ONLY_REFUSAL if view_model.is_read_only else RECORDING_REFUSAL
+            self._host.show_message(refusal, is_problem=True)
             return None
         return view_model.state
 
@@ -198,10 +179,8 @@ class CommandBar(PendingCommandLine):
         undone = self._pending.undo_last_batch()
         for one in undone:
             self._comments.restore_comments(one.command)
-        if undone:
-            self._host.show_message(f"not sent: {', '.join(one.description for one in undone)}")
-        else:
-            self._host.show_message("there is nothing to take back")
+        words = ", ".join(one.description for one in undone)
+        self._host.show_message(f"not sent: {words}" if undone else "there is nothing to take back")
         self._paint()
 
 
@@ -214,6 +193,4 @@ def _locate_file(root: Path, subject: Subject | None) -> Path:
 
 def _count_things(command: Command) -> int:
     """Return the number of things that a command is about."""
-    if isinstance(command, RollbackShards):
-        return len(command.shards)
-    return 1
+    return len(command.shards) if isinstance(command, RollbackShards) else 1

@@ -1,31 +1,24 @@
 """Commands in the words of people, and which of them have to be confirmed."""
 
+import re
 from collections.abc import Mapping
 
-from orchestrator.domain.commands.definitions import (
-    AddCriterion,
-    Cancel,
-    Command,
-    Publish,
-    Retry,
-    RollbackShards,
-    Stop,
-    StopCall,
-)
+from orchestrator.domain.commands import definitions as commands
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 
-DANGEROUS_COMMANDS = (Cancel, Stop, StopCall, RollbackShards)
+DANGEROUS_COMMANDS = (commands.Cancel, commands.Stop, commands.StopCall, commands.RollbackShards)
 """Commands that end or take back what somebody waits for."""
 _TARGET_FIELDS = ("item", "task", "session", "files", "shard", "shards", "groups", "id")
 """The fields that say what a command is about; each has at most one."""
-_WHOLE: Mapping[type[Command], str] = {Cancel: "the whole run", Publish: "all groups"}
+_WHOLE: Mapping[type[Command], str] = {commands.Cancel: "the whole run", commands.Publish: "all groups"}
 _MAX_NAMES = 3
 _NOTE_CHARS = 60
 _CONSEQUENCES: Mapping[type[Command], str] = {
-    Cancel: "what landed stays",
-    StopCall: "its command ends, the agent is told and goes on",
-    RollbackShards: "by one more commit, tested first",
+    commands.Cancel: "what landed stays",
+    commands.StopCall: "its command ends, the agent is told and goes on",
+    commands.RollbackShards: "by one more commit, tested first",
 }
 
 
@@ -44,26 +37,20 @@ def describe_command(command: Command) -> str:
 
 def describe_with_consequence(command: Command) -> str:
     """Return the command with what follows from it, as `cancel parser: what landed stays`."""
-    consequence = _CONSEQUENCES.get(type(command), "")
-    if consequence:
-        return f"{describe_command(command)}: {consequence}"
-    return describe_command(command)
+    return ": ".join(filter(None, (describe_command(command), _CONSEQUENCES.get(type(command)))))
 
 
 def _get_verb(command: Command) -> str:
     """Return the verb of a command: `retry-files` is `retry` to people."""
-    if isinstance(command, Stop):
+    if isinstance(command, commands.Stop):
         return command.how
-    verb, _, things = command.do.rpartition("-")
-    if things in {"files", "shard", "shards"}:
-        return verb
-    return command.do
+    return re.sub("-(files|shards?)$", "", command.do)
 
 
 def _describe_target(command: Command) -> str:
-    if isinstance(command, AddCriterion):
+    if isinstance(command, commands.AddCriterion):
         return f"{command.criterion.id}: {command.criterion.text}"
-    if isinstance(command, Retry) and command.turn is not None:
+    if isinstance(command, commands.Retry) and command.turn is not None:
         return f"{command.task} from turn {command.turn}"
     for name in _TARGET_FIELDS:
         target = getattr(command, name, None)

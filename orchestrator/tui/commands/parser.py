@@ -29,31 +29,15 @@ class CommandArguments:
 
     def get_option(self, *names: str) -> str:
         """Return the value of the first of these options that was given; empty if none was."""
-        for name in names:
-            if name in self.options:
-                return self.options[name]
-        return ""
+        return next((self.options[name] for name in names if name in self.options), "")
 
 
-def _split_words(text: str) -> list[str]:
-    """Return the words of a line; quotes hold words together.
-
-    Raises:
-        UsageProblem: a quote is not closed.
-    """
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise UsageProblem(f"{error}: {text}") from error
-
-
-def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandOption]) -> CommandArguments:
+def _parse_arguments(verb: str, given: Sequence[str], options: Mapping[str, CommandOption]) -> CommandArguments:
     """Return the words and the options of a verb; what stands behind `--` are words.
 
     Raises:
         UsageProblem: the verb has no such option, or its value is missing.
     """
-    by_name = {option.name: option for option in options}
     words: list[str] = []
     values: dict[str, str] = {}
     rest = list(given)
@@ -66,9 +50,9 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandO
             words.append(word)
             continue
         name, is_joined, value = word[2:].partition("=")
-        if name not in by_name:
-            raise UsageProblem(_describe_unknown_option(verb, name, list(by_name)))
-        if by_name[name].kind == "flag":
+        if name not in options:
+            raise UsageProblem(_describe_unknown_option(verb, name, list(options)))
+        if options[name].kind == "flag":
             value = value or "yes"
         elif not is_joined:
             if not rest:
@@ -79,9 +63,8 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Sequence[CommandO
 
 
 def _describe_unknown_option(verb: str, name: str, known: Sequence[str]) -> str:
-    if not known:
-        return f"no such option for {verb}: --{name}"
-    return f"no such option for {verb}: --{name}; there are --{', --'.join(known)}"
+    others = f"; there are --{', --'.join(known)}" * bool(known)
+    return f"no such option for {verb}: --{name}{others}"
 
 
 def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> list[Command]:
@@ -95,7 +78,11 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
     Raises:
         UsageProblem: there is no such verb, or it makes no sense with these words; as the command line says it.
     """
-    words = _split_words(text.strip().removeprefix(":"))
+    text = text.strip().removeprefix(":")
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageProblem(f"{error}: {text}") from error
     for prefix in ("orchestrate", "migrate"):
         if words[:1] == [prefix]:
             words = words[1:]
@@ -112,14 +99,14 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
     return _BUILDERS[line.entry.target](line)
 
 
-def _list_options(name: str) -> Sequence[CommandOption]:
-    """Return the options of a typed command; `retry` has those for tasks and those for files."""
+def _list_options(name: str) -> Mapping[str, CommandOption]:
+    """Return the options of a typed command by name; `retry` has those for tasks and those for files."""
     options = {option.name: option for option in TYPED_COMMANDS[name].options}
     if name in MIGRATION_VERBS:
         for option in MIGRATION_VERBS[name].options:
             if option.is_in_palette:
                 options.setdefault(option.name, option)
-    return tuple(options.values())
+    return options
 
 
 @dataclass(frozen=True)
@@ -164,10 +151,8 @@ class _TypedLine:
 
     def _find_failed_files(self) -> list[Subject]:
         signature = self.arguments.get_option("signature").lower()
-        failed = []
-        for file in self.state.migration.files.values():
-            if file.status in _FAILED and signature in file.signature.lower():
-                failed.append(Subject("file", file.path))
+        files = [file for file in self.state.migration.files.values() if file.status in _FAILED]
+        failed = [Subject("file", file.path) for file in files if signature in file.signature.lower()]
         if not failed:
             raise UsageProblem("no file that failed fits that")
         return failed

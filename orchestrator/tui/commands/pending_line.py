@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
@@ -26,8 +27,8 @@ NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orche
 class PendingCommandLine(StyledLine):
     """Shows what is held, or sent and not taken yet; it is hidden while nothing is."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self.clock: Callable[[], float] = monotonic
         self._pending = UndoQueue(self._send)
         self._woken_at: float | None = None
@@ -43,9 +44,8 @@ class PendingCommandLine(StyledLine):
         self.set_interval(_TICK_S, self.send_due_commands)
 
     def _hold(self, commands: Sequence[Command]) -> None:
-        if not self._pending.hold_commands(
-            list(zip(commands, map(describe_command, commands), strict=True)), self.clock()
-        ):
+        described = list(zip(commands, map(describe_command, commands), strict=True))
+        if not self._pending.hold_commands(described, self.clock()):
             self._host.show_message("that is on its way already")
         self._paint()
 
@@ -102,4 +102,4 @@ class PendingCommandLine(StyledLine):
 
 def _describe_last(pending: Sequence[PendingCommand]) -> str:
     """Return `retry parser and 2 more`, with the newest command."""
-    return join_limited([one.description for one in reversed(pending)], 1)
+    return join_limited(map(attrgetter("description"), reversed(pending)), 1)

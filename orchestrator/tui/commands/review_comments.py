@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.run.state import RunState
@@ -50,10 +51,8 @@ class ReviewComments:
         """
         if not self._waiting:
             raise UsageProblem("nothing was said of any line yet: c on a line of a diff")
-        commands: list[Command] = []
-        for subject in dict.fromkeys(comment.subject for comment in self._waiting):
-            commands += self._build_retries(subject, state)
-        return commands
+        subjects = dict.fromkeys(comment.subject for comment in self._waiting)
+        return list(chain.from_iterable(self._build_retries(subject, state) for subject in subjects))
 
     def _build_retries(self, subject: Subject, state: RunState) -> Sequence[Command]:
         comments = [comment for comment in self._waiting if comment.subject == subject]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.run.state import RunState
@@ -58,7 +59,7 @@ class UndoQueue:
         self._batches += 1
         before = len(self._held)
         for command, words in commands:
-            if not any(one.command == command for one in (*self._held, *self._sent.values())):
+            if command not in map(attrgetter("command"), (*self._held, *self._sent.values())):
                 self._held.append(PendingCommand(command, words, now + self._held_s, self._batches))
         return len(self._held) - before
 
@@ -93,12 +94,8 @@ class UndoQueue:
     def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
         """Return what engines have made of sent commands, each outcome once."""
         outcomes = []
-        for key in list(self._sent):
-            if key not in state.taken_commands:
-                continue
-            words = self._sent.pop(key).description
-            if refusal := state.taken_commands[key]:
-                outcomes.append(CommandOutcome(f"{words}: refused: {refusal}", is_problem=True))
-            else:
-                outcomes.append(CommandOutcome(f"{words}: taken"))
+        for key in [key for key in self._sent if key in state.taken_commands]:
+            words, refusal = self._sent.pop(key).description, state.taken_commands[key]
+            result = f"refused: {refusal}" if refusal else "taken"
+            outcomes.append(CommandOutcome(f"{words}: {result}", is_problem=bool(refusal)))
         return outcomes

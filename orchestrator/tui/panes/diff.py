@@ -1,4 +1,4 @@
-"""A change on the screen: unified or side by side, from hunk to hunk, against several bases; lines take comments."""
+"""A change on the screen: unified or side by side, against several bases; lines take comments. And its files."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,12 +12,13 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import Input
 
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.rows.diff_rows import DiffOptions, DiffRows
 from orchestrator.tui.run_feed.diff_reader import DiffEndpoints
-from orchestrator.tui.widgets.styled_text import Cell
-from orchestrator.tui.widgets.text_pager import LineList, TextPager
+from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.text_pager import LazyLines, LineList, TextPager
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.errors import GitError
 
@@ -25,6 +26,13 @@ SIDE_BY_SIDE_COLUMNS = 140
 """Columns from which on a change can be shown side by side."""
 LARGE_DIFF_LINES = 20_000
 """Changed lines above which hunks are read file by file, when they are opened."""
+
+_FILE_COLUMNS = (
+    Column("status", "STATUS", 12, priority=1),
+    Column("added", "+", 6, to_the_right=True),
+    Column("removed", "-", 6, to_the_right=True),
+    Column("path", "PATH", 12, grows=True),
+)
 
 
 class CommentSubmitted(Message):
@@ -39,13 +47,8 @@ class DiffPane(Vertical):
     """The change of one candidate. `show_diff` says of what; reading it goes on in a thread."""
 
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
-        ("c", "comment"),
-        ("S", "send comments"),
-        ("[ ]", "hunk"),
-        ("{ }", "file"),
-        ("B", "base"),
-        ("w", "white space"),
-        ("|", "side by side"),
+        *(("c", "comment"), ("S", "send comments"), ("[ ]", "hunk"), ("{ }", "file"), ("B", "base")),
+        *(("w", "white space"), ("|", "side by side")),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("right_square_bracket", "go_to_head('hunk', 1)", "Next hunk", show=False, id="diff.next-hunk"),
@@ -99,10 +102,7 @@ class DiffPane(Vertical):
         if not self._ends:
             return ""
         size = f"+{self._diff.added}/-{self._diff.removed} ({len(self.files)} files)"
-        if self._how.ignores_space:
-            how = "  white space ignored"
-        else:
-            how = ""
+        how = "  white space ignored" * self._how.ignores_space
         return f"against {self._ends[self._base].base_label}  {size}{how}"
 
     def show_diff(self, directory: RunDirectory, ends: Sequence[DiffEndpoints]) -> None:
@@ -132,10 +132,7 @@ class DiffPane(Vertical):
         except (GitError, OrchestrateError) as problem:
             self.pager.show_text(LineList([(str(problem), "bad")]))
             return
-        unloaded: set[str] = set()
-        if is_large:
-            unloaded = {file.path for file in found.files if file.added + file.removed}
-        self._put(found, unloaded)
+        self._put(found, {file.path for file in found.files if is_large and file.added + file.removed})
 
     def _put(self, found: Diff, unloaded: set[str]) -> None:
         self._diff, self._unloaded = found, unloaded
@@ -148,8 +145,9 @@ class DiffPane(Vertical):
         """Make the rows anew; the cursor stays on its line."""
         before = self._rows.get_row(self.pager.cursor) if self.pager.cursor < len(self._rows) else None
         how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= SIDE_BY_SIDE_COLUMNS)
-        self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
-        self.pager.show_text(_DiffLines(self._rows, self), at_end=False)
+        rows = self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
+        lines = LazyLines(rows.__len__, lambda index: rows.render_row(index, self.size.width))
+        self.pager.show_text(lines, at_end=False)
         if before is not None:
             self.pager.move_to(self._rows.find_nearest_row(before))
 
@@ -164,17 +162,13 @@ class DiffPane(Vertical):
 
     def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
         """Read the hunks of a file that has none yet."""
-        event.stop()
-        if len(self._rows):
-            path = self._rows.get_row(event.index).path
-        else:
-            path = ""
+        path = self._rows.get_row(event.index).path if len(self._rows) else ""
         file = next((file for file in self.files if file.path == path), None)
         if file is not None and path in self._unloaded and self._directory is not None:
             self.run_worker(self._read_file(self._directory, self._ends[self._base], file), group="diff-file")
 
     async def _read_file(self, directory: RunDirectory, ends: DiffEndpoints, file: FileDiff) -> None:
-        paths = tuple(path for path in (file.path, file.old_path) if path)
+        paths = tuple(filter(None, (file.path, file.old_path)))
         try:
             part = await to_thread.run_sync(ends.read_diff, directory, paths)
         except (GitError, OrchestrateError) as problem:
@@ -226,13 +220,10 @@ class DiffPane(Vertical):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow escape only while a comment is typed."""
-        if action == "no_comment":
-            return self._about is not None
-        return True
+        return action != "no_comment" or self._about is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Submit a comment."""
-        event.stop()
         if self._about is not None and event.value.strip():
             self.post_message(CommentSubmitted(*self._about, event.value.strip()))
         self._end_comment()
@@ -244,15 +235,39 @@ class DiffPane(Vertical):
         self.pager.focus()
 
 
-class _DiffLines:
-    """The rows as lines, as wide as the pane is now."""
+class FilesPane(Vertical):
+    """Paths with how many lines were added and removed."""
 
-    def __init__(self, rows: DiffRows, pane: DiffPane) -> None:
-        self._rows, self._pane = rows, pane
+    DEFAULT_CSS = "FilesPane { height: 1fr; }"
 
-    def __len__(self) -> int:
-        return len(self._rows)
+    class FileChosen(Message):
+        """A file was chosen, to see its change."""
 
-    def get_line(self, index: int) -> Cell:
-        """Return one row as spans."""
-        return self._rows.render_row(index, self._pane.size.width)
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    def compose(self) -> ComposeResult:
+        """Build the table."""
+        yield Table(_FILE_COLUMNS, empty="no file is changed yet")
+
+    def show_files(self, files: Sequence[FileDiff]) -> None:
+        """Show these files from now on."""
+        self.query_one(Table).show_rows(map(_build_file_row, files))
+
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+        """Post the chosen file."""
+        if event.key is not None:
+            self.post_message(self.FileChosen(event.key))
+
+
+def _build_file_row(file: FileDiff) -> Row:
+    return Row(
+        file.path,
+        {
+            "status": "binary" if file.is_binary else file.status,
+            "added": (f"+{file.added}", "added"),
+            "removed": (f"-{file.removed}", "removed"),
+            "path": to_one_line(" -> ".join(filter(None, (file.old_path, file.path)))),
+        },
+    )

@@ -19,9 +19,7 @@ from orchestrator.tui.rows.transcript_items import TranscriptLevel
 from orchestrator.tui.run_feed.conversation_reader import FIRST_READ_EVENTS, ConversationReader
 from orchestrator.tui.terminal.clipboard import copy_text
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.widgets.styled_text import Cell
-from orchestrator.tui.widgets.text_pager import LineList, TextPager
-from orchestrator.tui.widgets.text_search import LineSource
+from orchestrator.tui.widgets.text_pager import LazyLines, LineList, LineSource, TextPager
 
 _TYPING_S = 0.15
 """So long nobody must have typed before a long text is searched."""
@@ -31,13 +29,8 @@ class TranscriptPane(Vertical):
     """The transcript of one conversation. `last` bounds how many of its events are shown, for a preview."""
 
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
-        ("enter", "open/close"),
-        ("v", "level"),
-        ("E", "open all"),
-        ("F", "follow"),
-        ("W", "wrap"),
-        ("n/N", "next hit"),
-        ("Y", "copy whole"),
+        *(("enter", "open/close"), ("v", "level"), ("E", "open all"), ("F", "follow"), ("W", "wrap")),
+        *(("n/N", "next hit"), ("Y", "copy whole")),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "level", "Level", show=False, id="transcript.level"),
@@ -53,7 +46,8 @@ class TranscriptPane(Vertical):
         super().__init__(id=id)
         self._last, self._is_ascii = last, is_ascii
         self._reader: ConversationReader | None = None
-        self._transcript: Transcript | None = None
+        self.transcript: Transcript | None = None
+        """The transcript that is shown; None before anything was read."""
         self._level = TranscriptLevel.NORMAL
         self._known_sign = -1
         self._until = 0
@@ -73,18 +67,9 @@ class TranscriptPane(Vertical):
         return self.query_one(TextPager)
 
     @property
-    def transcript(self) -> Transcript | None:
-        """The transcript that is shown; None before anything was read."""
-        return self._transcript
-
-    @property
     def status_text(self) -> str:
         """The way it is shown: `FOLLOW  level:normal  find: vendor 3/17`."""
-        parts = []
-        if self.pager.is_following:
-            parts.append("FOLLOW")
-        if self.pager.wrap:
-            parts.append("wrap")
+        parts = ["FOLLOW"] * self.pager.is_following + ["wrap"] * self.pager.wrap
         parts.append(f"level:{self._level.name.lower()}")
         if found := self.pager.search_position:
             parts.append(f"find: {found.text} {found.rank}/{found.total}")
@@ -98,7 +83,7 @@ class TranscriptPane(Vertical):
             if last_event := view_model.last_session_events.get(session):
                 known = hash((last_event, view_model.state.sessions.get(session)))
         if reader != self._reader or view_model.seq < self._until:
-            self._reader, self._transcript, self._everything, self._known_sign = reader, None, None, -1
+            self._reader, self.transcript, self._everything, self._known_sign = reader, None, None, -1
             self.pager.show_text(LineList())
         self._until = view_model.seq
         if self._reader is not None and known != self._known_sign and not self._is_reading:
@@ -107,10 +92,10 @@ class TranscriptPane(Vertical):
 
     async def _read(self, reader: ConversationReader, until: int) -> None:
         try:
-            if self._transcript is None:
+            if self.transcript is None:
                 await self._read_whole(reader, until)
             else:
-                after = self._transcript.seq
+                after = self.transcript.seq
                 self._extend(reader, await to_thread.run_sync(reader.read_since, after, until))
         except JournalProblem as problem:
             self.pager.show_text(LineList([(str(problem), "bad")]))
@@ -127,7 +112,7 @@ class TranscriptPane(Vertical):
         if is_all or self._last:
             return
         whole = await to_thread.run_sync(reader.read_all, until, self._level)
-        if reader == self._reader and self._transcript is end:
+        if reader == self._reader and self.transcript is end:
             place, is_following = self.pager.cursor + len(whole) - len(end), self.pager.is_following
             whole.set_level(self._level)
             self._is_all = True
@@ -136,33 +121,32 @@ class TranscriptPane(Vertical):
                 self.pager.move_to(place)
 
     def _extend(self, reader: ConversationReader, events: Sequence[RecordedEvent]) -> None:
-        if reader == self._reader and self._transcript is not None and events:
+        if reader == self._reader and self.transcript is not None and events:
             if self._everything is not None:
                 self._everything.extend(events)
-            before = len(self._transcript)
-            changed = self._transcript.extend(events)
+            before, changed = len(self.transcript), self.transcript.extend(events)
             if changed < before:
                 self.pager.invalidate_lines(changed)
             else:
                 self.pager.update_length()
 
     def _show_transcript(self, transcript: Transcript) -> None:
-        self._transcript, self._opened = transcript, []
-        self.pager.show_text(_StyledLines(transcript), at_end=True)
+        self.transcript, self._opened = transcript, []
+        self.pager.show_text(LazyLines(transcript.__len__, transcript.get_styled_line), at_end=True)
         self.post_message(self.StatusChanged())
 
     def get_all_lines(self) -> LineSource | None:
         """Return all lines with all texts, as the conversation goes on; None while it has not been read."""
-        if self._transcript is None or not self._is_all:
+        if self.transcript is None or not self._is_all:
             return None
-        self._everything = self._transcript.copy_with_all_open()
-        return _SettledLines(self._everything)
+        everything = self._everything = self.transcript.copy_with_all_open()
+        return LazyLines(lambda: everything.settled_count, everything.get_line)
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Search for words, also in closed items; stop searching if there are none."""
         self.pager.find_text("")
-        if self._transcript is not None:
-            self.run_worker(self._find(self._transcript, wanted.text), group="find", exclusive=True)
+        if self.transcript is not None:
+            self.run_worker(self._find(self.transcript, wanted.text), group="find", exclusive=True)
 
     async def _find(self, transcript: Transcript, text: str) -> None:
         """Close what the previous search opened, and open what this one finds once typing has paused."""
@@ -173,68 +157,38 @@ class TranscriptPane(Vertical):
         self._opened = []
         if text:
             self._opened = await to_thread.run_sync(transcript.find_closed_items, text)
-        if transcript is self._transcript:
+        if transcript is self.transcript:
             transcript.open_items(self._opened)
             self.pager.invalidate_lines(0)
             self.pager.find_text(text)
 
     def on_text_pager_search_finished(self, event: TextPager.SearchFinished) -> None:
         """Show the number of hits beside the tabs."""
-        event.stop()
         self.post_message(self.StatusChanged())
 
     def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
         """Open or close the item with the cursor."""
-        event.stop()
-        if self._transcript is not None:
-            head = self._transcript.toggle_item(event.index)
+        if self.transcript is not None:
+            head = self.transcript.toggle_item(event.index)
             self.pager.invalidate_lines(head)
             self.pager.move_to(head)
 
     def action_level(self) -> None:
         """Show more, or the least again."""
         self._level = TranscriptLevel((self._level + 1) % len(TranscriptLevel))
-        if self._transcript is not None:
-            self._transcript.set_level(self._level)
+        if self.transcript is not None:
+            self.transcript.set_level(self._level)
             self.pager.invalidate_lines(0)
         self.post_message(self.StatusChanged())
 
     def action_open_all(self) -> None:
         """Open all that is shown, or close it."""
         self._are_all_open = not self._are_all_open
-        if self._transcript is not None:
-            self._transcript.open_all(self._are_all_open)
+        if self.transcript is not None:
+            self.transcript.open_all(self._are_all_open)
             self.pager.invalidate_lines(0)
 
     def action_copy_block(self) -> None:
         """Copy the whole item with the cursor, as it was said."""
-        if self._transcript:
-            self.notify(copy_text(self.app, self._transcript.get_item_text(self.pager.cursor)), markup=False)
-
-
-class _StyledLines:
-    """A transcript's lines with their styles."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-
-    def __len__(self) -> int:
-        return len(self._transcript)
-
-    def get_line(self, index: int) -> Cell:
-        """Return one line as spans."""
-        return self._transcript.get_styled_line(index)
-
-
-class _SettledLines:
-    """The lines of a transcript that will never change, for printing them once."""
-
-    def __init__(self, transcript: Transcript) -> None:
-        self._transcript = transcript
-
-    def __len__(self) -> int:
-        return self._transcript.settled_count
-
-    def get_line(self, index: int) -> Cell:
-        """Return one line as spans."""
-        return self._transcript.get_line(index)
+        if self.transcript:
+            self.notify(copy_text(self.app, self.transcript.get_item_text(self.pager.cursor)), markup=False)

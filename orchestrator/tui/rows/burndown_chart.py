@@ -1,6 +1,7 @@
 """The burndown as a chart in characters: what remained over time, or what had become of the files by then."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -9,8 +10,9 @@ from orchestrator.domain.migration.burndown import counts_sites, get_found_weigh
 from orchestrator.domain.migration.files import FileStatus, Tick
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.tui.rows.glyphs import get_glyphs
-from orchestrator.tui.rows.text_plots import Span, plot_area, plot_stacked_areas, sample_step_curve
+from orchestrator.report.migration.burndown_text import format_weight
+from orchestrator.tui.rows import text_plots
+from orchestrator.tui.rows.text_plots import Span, get_glyphs
 
 BurndownMeasure = Literal["sites", "files"]
 _AXIS = 7
@@ -48,12 +50,17 @@ class BurndownSeries:
     top: float
     unit: str
 
+    @property
+    def times(self) -> list[float]:
+        """The seconds at which ticks happened."""
+        return [tick.at for tick in self.ticks]
+
 
 def build_burndown_series(state: RunState) -> BurndownSeries:
     """Return the series of a run as it stands; without a tick there is nothing to draw."""
     has_sites = counts_sites(state.migration.recipe)
     ticks = state.migration.burndown
-    end = max([1.0, *(tick.at for tick in ticks[-1:])])
+    end = max(1.0, ticks[-1].at) if ticks else 1.0
     found = sum(get_found_weight(file, has_sites) for file in state.migration.files.values())
     top = max([found, 1.0, *(tick.sites for tick in ticks)])
     return BurndownSeries(ticks, end, top, "sites" if has_sites else "files")
@@ -75,32 +82,27 @@ def render_burndown_chart(
     else:
         body, top = _plot_files(series, columns, rows, is_ascii), float(sum(_count_parts(series.ticks[-1]).values()))
     line = get_glyphs(is_ascii).vertical
-    chart = []
-    for label, row in zip(_build_labels(top, rows), body, strict=True):
-        chart.append([(f"{label:>{_AXIS - 1}}{line}", "dim"), *row])
+    labels = _build_labels(top, rows)
+    chart = [[(f"{label:>{_AXIS - 1}}{line}", "dim"), *row] for label, row in zip(labels, body, strict=True)]
     return [*chart, _plot_axis(series, columns, is_ascii), _render_legend(series, what, width, is_ascii)]
 
 
 def _plot_sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
-    times, values = [tick.at for tick in series.ticks], [tick.sites for tick in series.ticks]
-    curve = sample_step_curve(times, values, columns, series.end)
-    return [[(row, "state-run")] for row in plot_area(curve, rows, series.top, get_glyphs(is_ascii).bars)]
+    values = [tick.sites for tick in series.ticks]
+    curve = text_plots.sample_step_curve(series.times, values, columns, series.end)
+    return [[(row, "state-run")] for row in text_plots.plot_area(curve, rows, series.top, get_glyphs(is_ascii).bars)]
 
 
 def _plot_files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
-    times = [tick.at for tick in series.ticks]
-    places = sample_step_curve(times, list(map(float, range(len(times)))), columns, series.end)
-    looks = {}
-    for name, look in _LOOKS.items():
-        looks[name] = (look[is_ascii], look[2])
-    return plot_stacked_areas([_count_parts(series.ticks[int(place)]) for place in places], looks, rows)
+    numbers = list(map(float, range(len(series.ticks))))
+    places = text_plots.sample_step_curve(series.times, numbers, columns, series.end)
+    looks = {name: (look[is_ascii], look[2]) for name, look in _LOOKS.items()}
+    return text_plots.plot_stacked_areas([_count_parts(series.ticks[int(place)]) for place in places], looks, rows)
 
 
 def _count_parts(tick: Tick) -> Mapping[str, float]:
-    counts = {}
-    for name, statuses in _PARTS.items():
-        counts[name] = float(sum(tick.files.get(status.value, 0) for status in statuses))
-    return counts
+    counts = Counter(tick.files)
+    return {name: float(sum(map(counts.__getitem__, statuses))) for name, statuses in _PARTS.items()}
 
 
 def _build_labels(top: float, rows: int) -> list[str]:
@@ -113,20 +115,13 @@ def _build_labels(top: float, rows: int) -> list[str]:
 
 
 def _format_label(value: float) -> str:
-    if value >= 100_000:
-        return f"{value / 1_000:,.0f}k"
-    if value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:,.1f}"
+    return f"{value / 1_000:,.0f}k" if value >= 100_000 else format_weight(value)
 
 
 def _plot_axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
     """Return the line below, with a sign where something happened that people should see."""
     glyphs = get_glyphs(is_ascii)
-    marked = set()
-    for tick in series.ticks:
-        if tick.mark:
-            marked.add(round(tick.at / series.end * (columns - 1)))
+    marked = {round(tick.at / series.end * (columns - 1)) for tick in series.ticks if tick.mark}
     spans = [(f"{'0':>{_AXIS - 1}}{glyphs.corner}", "dim")]
     for is_marked, group in groupby(range(columns), key=marked.__contains__):
         length = len(list(group))
@@ -141,12 +136,4 @@ def _render_legend(series: BurndownSeries, what: BurndownMeasure, width: int, is
         for name, count in _count_parts(series.ticks[-1]).items():
             if count:
                 spans.append((f"{_LOOKS[name][is_ascii]} {name} {count:.0f}  ", _LOOKS[name][2]))
-    return list(_cut_spans(spans, width))
-
-
-def _cut_spans(spans: Sequence[Span], width: int) -> Iterator[Span]:
-    for text, style in spans:
-        if width <= 0:
-            return
-        yield text[:width], style
-        width -= len(text)
+    return text_plots.cut_spans(spans, width)

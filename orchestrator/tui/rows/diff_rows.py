@@ -7,10 +7,10 @@ from itertools import zip_longest
 from typing import Literal
 
 from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.tui.rows.text_plots import Span, cut_spans
 from worktrees.diffs.file_diffs import FileDiff
 from worktrees.diffs.hunks import Hunk, HunkLine
 
-Span = tuple[str, str]
 _LINE_CHARS = 4_000
 _NUMBER = 5
 _STYLES = {"+": "added", "-": "removed", " ": ""}
@@ -34,16 +34,12 @@ class DiffRow:
         """The line's number after the change, before it if it is gone; None for heads and remarks."""
         if self.new is not None:
             return self.new.new_number
-        if self.old is not None:
-            return self.old.old_number
-        return None
+        return self.old.old_number if self.old else None
 
     @property
     def anchor(self) -> tuple[str, int | str | None]:
         """A value that tells the row from others of its file, also when rows are built another way."""
-        if self.kind == "line":
-            return self.kind, self.number
-        return self.kind, self.text
+        return self.kind, self.number if self.kind == "line" else self.text
 
 
 @dataclass(frozen=True)
@@ -81,13 +77,8 @@ class DiffRows:
     def find_next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
         """Return the next head after a row, or the one before if `by` is negative; the row itself if there is none."""
         heads = self._heads[kind]
-        if by > 0:
-            place = bisect_right(heads, index)
-        else:
-            place = bisect_left(heads, index) - 1
-        if 0 <= place < len(heads):
-            return heads[place]
-        return index
+        place = bisect_right(heads, index) if by > 0 else bisect_left(heads, index) - 1
+        return heads[place] if 0 <= place < len(heads) else index
 
     def find_file_row(self, path: str) -> int:
         """Return the first row of a file; 0 if there is none."""
@@ -141,9 +132,7 @@ def _list_remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
 
 def render_file_head(file: FileDiff) -> str:
     """Return the head of a file, as `src/log.py  modified  +44 -12`."""
-    name = file.path
-    if file.old_path:
-        name = f"{file.old_path} -> {file.path}"
+    name = " -> ".join(filter(None, (file.old_path, file.path)))
     return f"{_clean_text(name)}  {file.status}  +{file.added} -{file.removed}"
 
 
@@ -198,44 +187,28 @@ def _build_line_rows(
 def _render_below(row: DiffRow) -> list[Span]:
     line = row.new or row.old
     assert line is not None
-    numbers = f"{_format_old_number(row.old)} {_format_new_number(row.new)} "
+    numbers = f"{_format_number(row.old, 'old_number')} {_format_number(row.new, 'new_number')} "
     return [(numbers, "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
 
 
 def _render_beside(row: DiffRow, width: int) -> list[Span]:
     half = max((width - 3) // 2, _NUMBER + 4)
-    left = _cut_spans(_render_half(row.old, _format_old_number(row.old)), half)
-    right = _render_half(row.new, _format_new_number(row.new))
+    left = cut_spans(_render_half(row.old, "old_number"), half)
+    right = _render_half(row.new, "new_number")
     room = half - sum(len(text) for text, _ in left)
     return [*left, (" " * room, ""), (" | ", "dim"), *right]
 
 
-def _render_half(line: HunkLine | None, number: str) -> list[Span]:
+def _render_half(line: HunkLine | None, side: str) -> list[Span]:
     if line is None:
         return []
-    return [(f"{number} ", "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
+    return [(f"{_format_number(line, side)} ", "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
 
 
-def _cut_spans(spans: Sequence[Span], width: int) -> list[Span]:
-    kept = []
-    for text, style in spans:
-        kept.append((text[:width], style))
-        width -= len(kept[-1][0])
-    return kept
-
-
-def _format_old_number(line: HunkLine | None) -> str:
-    return _format_number(line.old_number if line else None)
-
-
-def _format_new_number(line: HunkLine | None) -> str:
-    return _format_number(line.new_number if line else None)
-
-
-def _format_number(number: int | None) -> str:
-    if number is None:
-        return " " * _NUMBER
-    return f"{number:>{_NUMBER}}"
+def _format_number(line: HunkLine | None, side: str) -> str:
+    """Return the line's `old_number` or `new_number`, or as many blanks."""
+    number: int | None = getattr(line, side, None)
+    return f"{'' if number is None else number:>{_NUMBER}}"
 
 
 def _render_text(line: HunkLine) -> str:

@@ -12,11 +12,10 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import get_budget_limits
+from orchestrator.report.rows.agent_row import format_tokens
 from orchestrator.report.run.phase import get_phase
-from orchestrator.tui.rows.glyphs import get_glyphs
+from orchestrator.tui.rows.text_plots import Span, get_glyphs
 
-Span = tuple[str, str]
-"""A text and the name of its style."""
 _BAR_CELLS = 10
 _TITLE_CELLS = 48
 _GAP = "  "
@@ -78,9 +77,7 @@ def format_elapsed(seconds: float) -> str:
     """Return `02:14:07`, and `3d 02:14:07` beyond a day."""
     days, rest = divmod(max(int(seconds), 0), 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    if days:
-        return f"{days}d {clock}"
-    return clock
+    return f"{days}d " * bool(days) + clock
 
 
 def get_seconds_worked(state: RunState, now: datetime | None) -> float:
@@ -91,12 +88,8 @@ def get_seconds_worked(state: RunState, now: datetime | None) -> float:
 
 
 def format_short_count(number: int) -> str:
-    """Return `950`, `12k`, `9.1M`."""
-    if number < 1_000:
-        return str(number)
-    if number < 999_500:
-        return f"{number / 1_000:.0f}k"
-    return f"{number / 1_000_000:.1f}M"
+    """Return `0`, `950`, `12k`, `9.1M`."""
+    return format_tokens(number) if number else "0"
 
 
 def format_spent(usage: Usage, limit: float = 0.0) -> str:
@@ -105,9 +98,7 @@ def format_spent(usage: Usage, limit: float = 0.0) -> str:
         known = "n/a"
     else:
         known = f"${usage.cost_usd:.2f}{'+?' * bool(usage.unpriced_calls)}"
-    if limit:
-        return f"{known}/{limit:.2f}"
-    return known
+    return known + f"/{limit:.2f}" * bool(limit)
 
 
 def render_share_bar(share: float, *, is_ascii: bool = False) -> str:
@@ -128,9 +119,7 @@ def _describe_phase(state: RunState, is_at_work: bool) -> Span:
     if state.user_pause is not None:
         return "paused", "pause"
     if not is_at_work:
-        if state.pending_approvals:
-            return ("asks you", "ask")
-        return ("stopped", "stop")
+        return ("asks you", "ask") if state.pending_approvals else ("stopped", "stop")
     if state.is_draining:
         return "draining", "pause"
     now = get_phase(state)
@@ -138,13 +127,12 @@ def _describe_phase(state: RunState, is_at_work: bool) -> Span:
 
 
 def _build_counts(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
-    if is_at_work:
-        working = sum(session.ended is None and session.role == "worker" for session in state.sessions.values())
-        if state.run.mode == "goal":
-            yield HeaderPart(f"workers {working}/{_get_max_workers(state)}", "", 8, f"w{working}")
-        elif working:
-            yield HeaderPart(f"workers {working}", "", 8, f"w{working}")
-    if state.run.mode == "migration":
+    is_goal = state.run.mode == "goal"
+    working = sum(session.ended is None and session.role == "worker" for session in state.sessions.values())
+    if is_at_work and (is_goal or working):
+        limit = f"/{_get_max_workers(state)}" * is_goal
+        yield HeaderPart(f"workers {working}{limit}", "", 8, f"w{working}")
+    if not is_goal:
         done = sum(file.status.is_terminal for file in state.migration.files.values())
         yield HeaderPart(f"files {done}/{len(state.migration.files)}", "", 3)
     else:

@@ -1,6 +1,7 @@
 """The judgement on a candidate in lines: verdict, votes, the queue's word, and the tests before and after."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.work import VerdictGiven
@@ -51,13 +52,9 @@ def render_judge_lines(
 def list_judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
     """Return the receipts that the verdict and the ejection of an attempt rest on."""
     unit = build_unit_id(task.spec.id, number)
-    keys: list[str] = []
-    for given in task.verdicts:
-        if given.number == number:
-            keys += given.verdict.receipts
-    for ejection in task.ejections:
-        if ejection.unit == unit:
-            keys += ejection.receipts
+    lists = [given.verdict.receipts for given in task.verdicts if given.number == number]
+    lists += [ejection.receipts for ejection in task.ejections if ejection.unit == unit]
+    keys = chain.from_iterable(lists)
     return [state.receipts[key] for key in dict.fromkeys(keys) if key in state.receipts]
 
 
@@ -67,10 +64,12 @@ def _candidate(task: TaskState, number: int) -> Iterator[str]:
         yield "no candidate was taken of this attempt"
         return
     yield f"candidate {taken.commit[:12]}: {len(taken.paths)} files +{taken.added} -{taken.removed}"
-    for flag in taken.flagged:
-        yield f"  flagged: {quote_text(flag)}"
-    for path in taken.dropped:
-        yield f"  left out: {quote_text(path)}"
+    yield from _label_lines("flagged", taken.flagged)
+    yield from _label_lines("left out", taken.dropped)
+
+
+def _label_lines(label: str, texts: Iterable[str]) -> Iterator[str]:
+    return (f"  {label}: {quote_text(text)}" for text in texts)
 
 
 def _verdict(given: VerdictGiven | None) -> Iterator[str]:
@@ -79,10 +78,8 @@ def _verdict(given: VerdictGiven | None) -> Iterator[str]:
         return
     verdict = given.verdict
     yield "verdict: " + ", ".join(filter(None, (verdict.kind, verdict.cause)))
-    for reason in verdict.reasons:
-        yield f"  why: {quote_text(reason)}"
-    for flag in verdict.flags:
-        yield f"  flagged: {quote_text(flag)}"
+    yield from _label_lines("why", verdict.reasons)
+    yield from _label_lines("flagged", verdict.flags)
     if verdict.kind != "merge":
         yield f"  next: {_NEXT[verdict.kind]}"
 
@@ -103,7 +100,7 @@ def _person(state: RunState, unit: UnitId) -> Iterator[str]:
     if answer.is_open:
         yield f"waits for your answer: {answer.approval.item}"
     else:
-        reason = f": {quote_text(answer.reason)}" if answer.reason else ""
+        reason = f": {quote_text(answer.reason)}" * bool(answer.reason)
         yield f"{to_one_line(answer.by)} answered {answer.decision}{reason}"
 
 
@@ -138,9 +135,8 @@ def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
 def _before(state: RunState) -> Iterator[str]:
     """Yield the result of the gate on the base."""
     receipts = state.get_baseline_receipts().values()
-    if not receipts:
-        return
-    yield ""
+    if receipts:
+        yield ""
     for receipt in receipts:
         counts = receipt.counts
         result = f"exit {receipt.exit_code}"

@@ -45,15 +45,9 @@ class LogRow(NamedTuple):
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
         """Return the values that filters compare."""
-        return {
-            "level": self.level.word,
-            "kind": self.kind,
-            "role": self.role,
-            "task": self.task,
-            "session": self.session,
-            "text": self.text,
-            "seq": float(self.seq),
-        }
+        values = self._asdict() | {"level": self.level.word, "seq": float(self.seq)}
+        del values["at"]
+        return values
 
 
 def build_log_row(recorded: RecordedEvent) -> LogRow:
@@ -77,19 +71,15 @@ def get_log_level(event: Event) -> LogLevel:
     """Return the level of an event; a warning is what did not go as it was wanted."""
     if event.kind in DETAIL_KINDS:
         return LogLevel.DETAIL
-    if _is_warning(event):
-        return LogLevel.WARNING
-    return LogLevel.INFO
+    return LogLevel.WARNING if _is_warning(event) else LogLevel.INFO
 
 
 def _is_warning(event: Event) -> bool:
-    if isinstance(event, _WARNINGS) or (
-        isinstance(event, forge.ChecksSeen) and list_check_names(event.checks, "failed")
-    ):
-        return True
     match event:
         case run.Noticed(level="warning") | work.ToolReturned(ok=False):
             return True
+        case forge.ChecksSeen():
+            return bool(list_check_names(event.checks, "failed"))
         case work.TaskEnded():
             return not event.status.is_reached
         case work.VerdictGiven():
@@ -100,7 +90,7 @@ def _is_warning(event: Event) -> bool:
             return event.status.is_failed or event.status.is_left_over
         case run.RunEnded():
             return event.exit != 0
-    return False
+    return isinstance(event, _WARNINGS)
 
 
 _WARNINGS = (

@@ -88,18 +88,12 @@ class PlanTree:
         self._standing = TaskActivities(state)
         self._below: dict[TaskId | None, list[TaskState]] = {}
         for task in state.tasks.values():
-            parent = task.spec.parent
-            if parent not in state.tasks:
-                parent = None
+            parent = task.spec.parent if task.spec.parent in state.tasks else None
             self._below.setdefault(parent, []).append(task)
         self._counts = self._count_leaves()
 
     def build_rows(
-        self,
-        folded: Collection[TaskId] = (),
-        wanted: RowFilter = NO_FILTER,
-        *,
-        only_blocked: bool = False,
+        self, folded: Collection[TaskId] = (), wanted: RowFilter = NO_FILTER, *, only_blocked: bool = False
     ) -> list[PlanRow]:
         """Return the tree from top to bottom.
 
@@ -113,8 +107,7 @@ class PlanTree:
         rows = []
         shown: set[TaskId] = set()
         for task, depth in self._walk(()):
-            row = self._row(task, depth, False)
-            rows.append(row)
+            rows.append(row := self._row(task, depth, False))
             if wanted.matches_row(row.get_filter_values()) and (not only_blocked or self._standing.is_blocked(task)):
                 shown.update(self._state.iterate_lineage(row.id))
         return [row for row in rows if row.id in shown]
@@ -140,9 +133,8 @@ class PlanTree:
         """Return, by task, its leaves that are done and all of them."""
         counts: dict[TaskId, tuple[int, int]] = {}
         for task, _ in reversed(list(self._walk(()))):
-            done, total = 0, 0
-            if task.spec.kind == "leaf":
-                done, total = int(task.status.is_reached), int(task.status != TaskStatus.SPLIT)
+            is_leaf = task.spec.kind == "leaf"
+            done, total = int(is_leaf and task.status.is_reached), int(is_leaf and task.status != TaskStatus.SPLIT)
             for child in self._below.get(task.spec.id, ()):
                 done, total = done + counts[child.spec.id][0], total + counts[child.spec.id][1]
             counts[task.spec.id] = done, total
@@ -172,7 +164,7 @@ class PlanTree:
 
 def _note(task: TaskState, standing: TaskActivities) -> str:
     if task.status.is_terminal:
-        return "" if task.status.is_reached else task.reason
+        return task.reason * (not task.status.is_reached)
     if item := standing.questions_by_task.get(task.spec.id):
         return f"waits for your answer: {item}"
     if task.retry is not None:
@@ -195,9 +187,7 @@ def _describe_standing(task: TaskState) -> str:
 def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
     """Return `88 tasks  61 done  14 run  9 queue  3 fail`: the leaves by activity, those done first."""
     words = [f"{sum(counts.values())} tasks"]
-    for activity in dict.fromkeys((Activity.DONE, *Activity)):
-        if counts.get(activity):
-            words.append(f"{counts[activity]} {activity}")
+    words += [f"{counts[one]} {one}" for one in dict.fromkeys((Activity.DONE, *Activity)) if counts.get(one)]
     if state.goal.iteration > 1:
         words.append(f"iteration {state.goal.iteration}")
     return "  ".join(words)

@@ -66,9 +66,7 @@ class ShardRow:
 def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:
     """Return shards: those under test, then on their way, held, to come, failed, rolled back and landed."""
     waves, landed_at = _find_latest_waves(state), _find_landing_times(recent)
-    rows = []
-    for shard in _list_shards_with_files(state):
-        rows.append(_build_row(state, shard, waves, landed_at))
+    rows = [_build_row(state, shard, waves, landed_at) for shard in _list_shards_with_files(state)]
     return sorted(rows, key=lambda row: _ORDER.index(row.activity))
 
 
@@ -81,9 +79,10 @@ def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_a
     files = [state.migration.files[path] for path in shard.files]
     counts = Counter(file.status for file in files)
     status = shard.compute_status(files)
+    is_going = shard.name in state.migration.requested_rollbacks
     return ShardRow(
         name=shard.name,
-        activity=_get_activity(state, shard, status),
+        activity=Activity.RETRY if is_going else _DOING[status],
         status=status,
         owner=shard.owner,
         wave=waves.get(shard.name, 0),
@@ -96,12 +95,6 @@ def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_a
     )
 
 
-def _get_activity(state: RunState, shard: Shard, status: ShardStatus) -> Activity:
-    if shard.name in state.migration.requested_rollbacks:
-        return Activity.RETRY
-    return _DOING[status]
-
-
 def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
     reason = state.migration.rollback_reasons.get(shard.name, "")
     if shard.name in state.migration.requested_rollbacks:
@@ -112,11 +105,8 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
         return f"held: {shard.held}"
     if reason and shard.commit:
         return f"stays: {reason}"
-    others = []
-    for status, count in sorted(counts.items()):
-        if status != FileStatus.MERGED:
-            others.append(f"{count} {status.value}")
-    return ", ".join(others)
+    others = sorted(counts.items() - {(FileStatus.MERGED, counts[FileStatus.MERGED])})
+    return ", ".join(f"{count} {status.value}" for status, count in others)
 
 
 def _find_latest_waves(state: RunState) -> Mapping[str, int]:
@@ -131,8 +121,7 @@ def _find_landing_times(recent: Iterable[RecordedEvent]) -> Mapping[str, datetim
     times = {}
     for recorded in recent:
         if isinstance(recorded.event, LandingFinished):
-            for part in recorded.event.parts:
-                times[part.name] = recorded.at
+            times.update(dict.fromkeys((part.name for part in recorded.event.parts), recorded.at))
     return times
 
 
@@ -141,9 +130,7 @@ def render_shards_line(state: RunState) -> str:
     wave = next((wave for wave in reversed(state.migration.waves) if not wave.is_over), None)
     shards = Counter(map(state.migration.get_shard_status, _list_shards_with_files(state)))
     ejected = sum(file.status == FileStatus.EJECTED for file in state.migration.files.values())
-    parts = []
-    if wave is not None:
-        parts.append(f"wave {wave.number} ({wave.kind})")
+    parts = [f"wave {wave.number} ({wave.kind})"] if wave else []
     parts.append(f"{shards[ShardStatus.MERGED]} of {shards.total() - shards[ShardStatus.EMPTY]} shards landed")
     if shards[ShardStatus.REVERTED]:
         parts.append(f"{shards[ShardStatus.REVERTED]} rolled back")
@@ -158,9 +145,6 @@ def _describe_search(state: RunState) -> str:
     """Return the state of the queue's search for a culprit, in words."""
     last = state.trials[-1]
     looks = sum(trial.round == last.round for trial in state.trials)
-    words = f"last union of {len(last.units)}: {'green' if last.difference.is_green else 'red'}"
-    if looks > 1:
-        words += f" (look {looks})"
-    if any(isinstance(intent, CheckStarted) for intent in state.open_intents.values()):
-        return f"testing; {words}"
-    return words
+    result = "green" if last.difference.is_green else "red"
+    testing = "testing; " * any(isinstance(intent, CheckStarted) for intent in state.open_intents.values())
+    return f"{testing}last union of {len(last.units)}: {result}" + f" (look {looks})" * (looks > 1)

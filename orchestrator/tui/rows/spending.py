@@ -1,23 +1,31 @@
-"""A run's money over time: what was spent when, how much it will be in the end, what a merged task costs."""
+"""A run's money: what was spent when and on what, how much it will be in the end, what a merged task costs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean, stdev
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent, work
+from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars, format_price
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog
+from orchestrator.report.cost.budgets import build_accounts
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.migration.burndown import sum_open_weight
 from orchestrator.report.migration.eta import estimate_eta
+from orchestrator.report.rows.agent_row import format_tokens
+from orchestrator.report.rows.row_filter import FilterValue
 
 BIN_S = 600
 """Seconds of the clock that are summed as one."""
 MOST_BINS = 1_000
 _LEAST_ENDED = 2
 _LEAST_WORK_S = 1.0
+_MEASURES = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 
 
 class SpendLog:
@@ -63,21 +71,17 @@ def forecast_cost(state: RunState) -> CostForecast | None:
     """
     if state.ended is not None or not state.spend.total.calls or state.spend.total.unpriced_calls:
         return None
-    if state.run.mode == "migration":
-        return _of_migration(state)
-    return _of_goal(state)
+    return _of_migration(state) if state.run.mode == "migration" else _of_goal(state)
 
 
 def _of_goal(state: RunState) -> CostForecast | None:
     ended: list[float] = []
     under_way: list[float] = []
     for task in state.tasks.values():
-        if task.spec.kind != "leaf":
-            continue
         usd = float(state.spend.by_node.get(task.spec.id, NO_USAGE).cost_usd)
-        if not task.status.is_terminal:
+        if task.spec.kind == "leaf" and not task.status.is_terminal:
             under_way.append(usd)
-        elif task.attempts:
+        elif task.spec.kind == "leaf" and task.attempts:
             ended.append(usd)
     if len(ended) < _LEAST_ENDED:
         return None
@@ -134,6 +138,119 @@ def get_known_cost(usage: Usage) -> float | None:
 
 def get_cached_share(usage: Usage) -> float:
     """Return the part of the input that came from the provider's cache, from 0 to 1."""
-    if usage.input_tokens:
-        return usage.cached_tokens / usage.input_tokens
-    return 0.0
+    return usage.cached_tokens / max(usage.input_tokens, 1)
+
+
+SPEND_KEYS = ("name", "status", "attempts", "cost", "tokens", "calls")
+"""The fields that filters of costs can name."""
+SpendSide = Literal["task", "role", "model", "outcome", "waste"]
+SPEND_SIDES: tuple[SpendSide, ...] = ("task", "role", "model", "outcome", "waste")
+"""The sides from which a cost can be looked at."""
+
+
+@dataclass(frozen=True)
+class SpendRow:
+    """One line. `share` is its part of the whole, from 0 to 1; `detail` is a task's status, else a count in words.
+
+    `depth` is that of a task in the tree, whose amounts are with all below it.
+    """
+
+    name: str
+    spent: Usage
+    share: float
+    detail: str = ""
+    attempts: int = 0
+    depth: int = 0
+
+    @property
+    def price(self) -> str:
+        """The price; empty if no model was called."""
+        if self.spent.calls:
+            return format_price(self.spent)
+        return ""
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """Return the values that filters compare."""
+        return {
+            "name": self.name,
+            "status": self.detail,
+            "attempts": float(self.attempts),
+            "cost": get_known_cost(self.spent),
+            "tokens": float(self.spent.tokens),
+            "calls": float(self.spent.calls),
+        }
+
+
+def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> list[SpendRow]:
+    """Return the rows of one breakdown: tasks in the order of the tree, everything else with the largest first."""
+    share = cost.get_share
+    match by:
+        case "task":
+            rows = []
+            for entry in cost.tasks:
+                depth = state.tasks[TaskId(entry.name)].spec.depth
+                rows.append(SpendRow(entry.name, entry.spent, share(entry.spent), entry.detail, entry.count, depth))
+            return rows
+        case "outcome":
+            rows = [SpendRow(name, spent, share(spent)) for name, spent in sum_usage_by_fate(state, cost).items()]
+        case "model":
+            rows = [SpendRow(shorten_model_name(one.name), one.spent, share(one.spent)) for one in cost.models]
+        case "waste" | "role":
+            entries, how = (cost.waste, "{} times") if by == "waste" else (cost.roles, "")
+            rows = [SpendRow(one.name, one.spent, share(one.spent), how.format(one.count)) for one in entries]
+    return sorted(rows, key=lambda row: (-row.share, row.name))
+
+
+def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
+    """Return some lines that sum up, the most important first."""
+    yield "   ".join(_list_amounts(state))
+    yield "   ".join(_list_rates(state, cost))
+    spent = state.spend.total
+    cached = f" (cache {get_cached_share(spent):.0%})" * bool(spent.cached_tokens)
+    out = f"out {format_tokens(spent.output_tokens)}"
+    yield f"tokens in {format_tokens(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
+
+
+def _list_amounts(state: RunState) -> Iterator[str]:
+    """Yield what is spent, expected, reserved, at risk and unknown."""
+    spent, account = state.spend.total, build_accounts(state).get_run_account()
+    limit = ""
+    if account.limit.usd:
+        limit = f" of {format_dollars(account.limit.usd)}"
+        if (known := get_known_cost(spent)) is not None:
+            limit += f" ({known / account.limit.usd:.0%})"
+    yield f"spent {format_price(spent)}{limit}"
+    if state.ended is None and spent.calls:
+        yield _format_forecast(forecast_cost(state))
+    if account.reserved.calls:
+        yield f"reserved {format_price(account.reserved)}"
+    if state.spend.at_risk.calls:
+        yield f"at risk {format_price(state.spend.at_risk)}"
+    if spent.unpriced_calls:
+        yield f"{spent.unpriced_calls:,} calls of unknown price"
+
+
+def _list_rates(state: RunState, cost: CostBreakdown) -> Iterator[str]:
+    """Yield the cost per landed unit, what was wasted, and the cost per hour."""
+    unit = "file" if state.run.mode == "migration" else "task"
+    yield f"per merged {unit} {format_dollars(get_cost_per_landed(state))}"
+    wasted = cost.wasted
+    if wasted.calls:
+        yield f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
+    else:
+        yield "nothing wasted"
+    hourly = get_hourly_cost(state)
+    rate = format_dollars(hourly) + "/h" * (hourly is not None)
+    yield f"burn {rate} over {format_short_duration(state.wall_s)} of work"
+
+
+def _format_forecast(forecast: CostForecast | None) -> str:
+    if forecast is None:
+        return f"forecast {UNKNOWN_PRICE}"
+    low, high = format_dollars(forecast.low), format_dollars(forecast.high)
+    return f"forecast {format_dollars(forecast.usd)} ({low} to {high})"
+
+
+def render_top_rows(rows: list[SpendRow], most: int = 4) -> str:
+    """Return the first rows in one line: `worker $14.05  judge $3.17  planner $1.20`."""
+    return "  ".join(f"{row.name} {row.price or '-'}" for row in rows[:most])

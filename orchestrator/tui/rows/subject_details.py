@@ -10,7 +10,7 @@ from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.task.details import render_task_history
-from orchestrator.tui.rows.glyphs import get_glyphs
+from orchestrator.tui.rows.text_plots import get_glyphs
 
 Styled = tuple[str, str]
 """Words and the name of their style."""
@@ -27,15 +27,11 @@ class ResolvedSubject:
 
     def find_task(self, state: RunState) -> TaskState | None:
         """Return its task, if it has one that the run knows."""
-        if self.task is None:
-            return None
-        return state.tasks.get(self.task)
+        return state.tasks.get(self.task or TaskId(""))
 
     def find_session(self, state: RunState) -> SessionState | None:
         """Return its conversation, if it has one that the run knows."""
-        if self.session is None:
-            return None
-        return state.sessions.get(self.session)
+        return state.sessions.get(self.session or SessionId(""))
 
 
 def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "file"], name: str) -> ResolvedSubject:
@@ -46,23 +42,12 @@ def resolve_subject(state: RunState, kind: Literal["session", "task", "unit", "f
             return ResolvedSubject(SessionId(name))
         return ResolvedSubject(session.session, session.task, session.attempt)
     if kind == "file" or (kind == "unit" and name in state.migration.files):
-        resolved = ResolvedSubject()
-        for task in reversed(state.tasks.values()):
-            if name in task.spec.paths and task.spec.kind == "leaf":
-                resolved = _resolve_task(state, task.spec.id)
-                break
-        return replace(resolved, path=name)
-    if kind == "unit":
-        return _resolve_task(state, get_unit_task(state, name))
-    return _resolve_task(state, TaskId(name))
-
-
-def get_unit_task(state: RunState, name: str) -> TaskId:
-    """Return the task of a unit; the unit's name if it is no task's."""
+        for leaf in reversed(state.tasks.values()):
+            if name in leaf.spec.paths and leaf.spec.kind == "leaf":
+                return replace(_resolve_task(state, leaf.spec.id), path=name)
+        return ResolvedSubject(path=name)
     task = parse_unit_task(name)
-    if task in state.tasks:
-        return task
-    return TaskId(name)
+    return _resolve_task(state, task if kind == "unit" and task in state.tasks else TaskId(name))
 
 
 def _resolve_task(state: RunState, name: TaskId) -> ResolvedSubject:
@@ -110,38 +95,21 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
     else:
         for line in render_task_history(state, task):
             yield (line, _style(line))
-    sessions = []
-    for session in state.sessions.values():
-        if session.task == whole.task or session.session == whole.session:
-            sessions.append(session)
+    sessions = [one for one in state.sessions.values() if one.task == whole.task or one.session == whole.session]
     yield "", ""
     yield f"cost  {format_count(len(sessions), 'conversation')}", "title"
     for session in sessions:
-        yield _render_cost(session), ""
-    if task is not None:
-        yield from _render_limits(task)
-
-
-def _render_cost(session: SessionState) -> str:
-    spent, how = session.spent, session.ended or "under way"
-    return (
-        f"  {session.session}  {session.model}  {how}  {spent.calls} calls  {spent.tokens:,} tokens  {spent.cost_text}"
-    )
-
-
-def _render_limits(task: TaskState) -> Iterator[Styled]:
-    spec = task.spec
-    if spec.budget_usd is not None:
-        yield f"  may cost ${spec.budget_usd:.2f}", "dim"
-    if spec.budget_tokens is not None:
-        yield f"  may take {spec.budget_tokens:,} tokens", "dim"
+        spent, words = session.spent, f"  {session.session}  {session.model}  {session.ended or 'under way'}"
+        yield f"{words}  {spent.calls} calls  {spent.tokens:,} tokens  {spent.cost_text}", ""
+    if task is not None and task.spec.budget_usd is not None:
+        yield f"  may cost ${task.spec.budget_usd:.2f}", "dim"
+    if task is not None and task.spec.budget_tokens is not None:
+        yield f"  may take {task.spec.budget_tokens:,} tokens", "dim"
 
 
 def _style(line: str) -> str:
     if line and not line.startswith(" "):
         return "title"
-    if line.startswith("  verdict: "):
-        if line.startswith("  verdict: merge"):
-            return "good"
-        return "warn"
-    return ""
+    if line.startswith("  verdict: merge"):
+        return "good"
+    return "warn" * line.startswith("  verdict: ")

@@ -1,12 +1,43 @@
-"""Curves and stacked areas in characters: pure text, a list of rows from top to bottom, the same width each."""
+"""Curves and stacked areas in characters: pure text, a list of rows from top to bottom, the same width each.
+
+Of all characters to draw with there are likenesses for terminals that show only ASCII.
+"""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 Span = tuple[str, str]
 """Words with the name of their style."""
 BARS = "▁▂▃▄▅▆▇█"
+"""Bars that grow until they fill a cell."""
 ASCII_BARS = "_.:-=+*#"
+
+
+class Glyphs(NamedTuple):
+    """Bars, the signs of a tree, and the lines of a chart."""
+
+    full: str
+    empty: str
+    folded: str
+    unfolded: str
+    pointer: str
+    vertical: str
+    horizontal: str
+    corner: str
+    tick: str
+    bars: str
+
+
+_GLYPHS = (
+    Glyphs("▓", "░", "▸", "▾", "›", "│", "─", "└", "┴", BARS),
+    Glyphs("#", ".", "+", "-", ">", "|", "-", "+", "^", ASCII_BARS),
+)
+
+
+def get_glyphs(is_ascii: bool) -> Glyphs:
+    """Return the characters to draw with."""
+    return _GLYPHS[is_ascii]
 
 
 def sample_step_curve(times: Sequence[float], values: Sequence[float], width: int, end: float) -> list[float]:
@@ -48,9 +79,7 @@ def _scale(value: float, top: float, full: int) -> int:
 
 
 def _draw_cell(level: int, bars: str) -> str:
-    if level <= 0:
-        return " "
-    return bars[min(level, len(bars)) - 1]
+    return f" {bars}"[max(0, min(level, len(bars)))]
 
 
 def plot_stacked_areas(
@@ -64,7 +93,7 @@ def plot_stacked_areas(
         height: in rows.
     """
     drawn = [_draw_column(column, looks, height) for column in columns]
-    return [_join_spans(row) for row in reversed(list(zip(*drawn, strict=True)))]
+    return list(map(_join_spans, reversed(list(zip(*drawn, strict=True)))))
 
 
 def _draw_column(parts: Mapping[str, float], looks: Mapping[str, Span], height: int) -> list[Span]:
@@ -96,7 +125,14 @@ def plot_sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str
     if not values or width <= 0:
         return ""
     each = -(-len(values) // width)
-    sums = []
-    for place in range(0, len(values), each):
-        sums.append(sum(values[place : place + each]))
+    sums = [sum(values[place : place + each]) for place in range(0, len(values), each)]
     return plot_area(sums, 1, max(sums), bars)[0]
+
+
+def cut_spans(spans: Sequence[Span], width: int) -> list[Span]:
+    """Return spans without the characters from `width` on; those that are left out whole become empty."""
+    kept = []
+    for text, style in spans:
+        kept.append((text[:width], style))
+        width -= len(kept[-1][0])
+    return kept

@@ -4,7 +4,7 @@ The same lines serve the dashboard, line mode, the stream on a plain terminal an
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -71,9 +71,7 @@ class Transcript:
             if item.level <= self.level:
                 self._shown.append(item)
         self._count_lines_from(changed)
-        if changed < len(self._shown):
-            return self._start(changed)
-        return len(self)
+        return self._start(changed)
 
     def set_level(self, level: TranscriptLevel) -> None:
         """Show more or less from now on."""
@@ -140,9 +138,7 @@ class Transcript:
     # --- lines -------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        if self._ends:
-            return self._ends[-1]
-        return 0
+        return self._start(len(self._ends))
 
     def get_line(self, index: int) -> str:
         """Return one line, from 0 on."""
@@ -162,7 +158,7 @@ class Transcript:
         lines: tuple[str, ...] = (item.render_head(self._is_ascii),)
         if item.is_open:
             lines += self._body(item.number, len(item.events))
-        text_style = "" if isinstance(item.last_event, work.ModelReplied) else "dim"
+        text_style = "dim" * (not isinstance(item.last_event, work.ModelReplied))
         return self._start(place), self._ends[place], lines, (item.style, text_style)
 
     def get_item_text(self, index: int) -> str:
@@ -182,9 +178,7 @@ class Transcript:
         return bisect_right(self._ends, line)
 
     def _start(self, place: int) -> int:
-        if place:
-            return self._ends[place - 1]
-        return 0
+        return self._ends[place - 1] if place else 0
 
     def _find_place_of_item(self, item: TranscriptItem) -> int:
         """Return the place of a shown item; they stand in the order of their numbers."""
@@ -200,14 +194,4 @@ class Transcript:
             self._ends.append(end)
 
     def _lines_below(self, number: int, _events: int) -> tuple[str, ...]:
-        return tuple(f"{_INDENT}{line}" for line in self._items[number - 1].iterate_body_lines(self._read_blob))
-
-
-def render_transcript_lines(
-    events: Iterable[RecordedEvent], read_blob: ReadBlob, level: TranscriptLevel = TranscriptLevel.VERBOSE
-) -> Iterator[str]:
-    """Yield all lines of a conversation with all texts, each once."""
-    lines = Transcript(read_blob, level, opens_all=True)
-    lines.extend(events)
-    for index in range(len(lines)):
-        yield lines.get_line(index)
+        return tuple(map(_INDENT.__add__, self._items[number - 1].iterate_body_lines(self._read_blob)))

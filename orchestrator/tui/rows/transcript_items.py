@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from functools import singledispatch
 
 from orchestrator.domain.event import Event, RecordedEvent, work
 from orchestrator.domain.text.blob_text import Text
@@ -63,7 +62,7 @@ class TranscriptItem:
             case work.ToolCalled():
                 return "run"
             case work.ToolReturned(ok=ok):
-                return "" if ok else "bad"
+                return "bad" * (not ok)
             case work.SessionStarted() | work.SessionEnded():
                 return "title"
         return "dim"
@@ -80,9 +79,7 @@ class TranscriptItem:
 
     def render_head(self, is_ascii: bool = False) -> str:
         """Return `#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
-        mark = " "
-        if self.can_open:
-            mark = _MARKS[is_ascii][self.is_open]
+        mark = _MARKS[is_ascii][self.is_open] if self.can_open else " "
         number, verb = f"#{self.number}", _describe_events(self.events)[0]
         return f"{number:<6} {self.at.astimezone():%H:%M:%S} {mark} {verb:<5} {self.render_summary()}"
 
@@ -130,9 +127,7 @@ def _is_plain(text: str) -> bool:
 
 def read_whole_text(text: Text, read_blob: ReadBlob) -> str:
     """Return the whole of a text."""
-    if text.sha is None:
-        return text.head
-    return read_blob(text.sha).decode("utf-8", "replace")
+    return text.head if text.sha is None else read_blob(text.sha).decode("utf-8", "replace")
 
 
 def format_arguments(arguments: str) -> str:
@@ -143,7 +138,7 @@ def format_arguments(arguments: str) -> str:
     lines = []
     for key, value in found.items():
         text = format_argument_value(value)
-        gap = "\n" if "\n" in text else " "
+        gap = " \n"["\n" in text]
         lines.append(f"{key}:{gap}{text}")
     return "\n".join(lines)
 
@@ -157,9 +152,7 @@ def cut_line(line: str) -> str:
 
 def _has_more(title: str, text: Text) -> bool:
     """Return True if there is text below the head: a text without a title begins in the head."""
-    if title:
-        return bool(text.size)
-    return "\n" in text.head or not text.is_whole
+    return bool(text.size) if title else "\n" in text.head or not text.is_whole
 
 
 def _texts(event: Event) -> list[tuple[str, Text]]:
@@ -189,47 +182,24 @@ def _describe_events(events: list[Event]) -> tuple[str, str]:
     return _describe_event(last)
 
 
-@singledispatch
 def _describe_event(event: Event) -> tuple[str, str]:
+    match event:
+        case work.ModelReplied(text=text) if text.size:
+            return "say", text.head.partition("\n")[0][:_HEAD_CHARS]
+        case work.ModelReplied(usage=usage):
+            tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
+            return "reply", f"{tools}  {usage.tokens:,} tokens  {usage.cost_text}  {event.seconds:.1f} s"
+        case work.ModelCalled():
+            return "call", f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
+        case work.ModelFailed():
+            return "fail", describe_event(event)
+        case work.TurnEnded():
+            return ("note", event.nudge) if event.nudge else ("turn", f"{event.turn + 1} is over")
+        case work.SessionStarted():
+            return "begin", f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
+        case work.SessionEnded():
+            return "end", f"{event.exit} {event.detail}"
     return "note", describe_event(event)
-
-
-@_describe_event.register
-def _(event: work.ModelReplied) -> tuple[str, str]:
-    if event.text.size:
-        return "say", f"{event.text.head.partition(chr(10))[0][:_HEAD_CHARS]}"
-    tools = ", ".join(call.name for call in event.tool_calls)
-    return (
-        "reply",
-        f"{tools or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.cost_text}  {event.seconds:.1f} s",
-    )
-
-
-@_describe_event.register
-def _(event: work.ModelCalled) -> tuple[str, str]:
-    return "call", f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
-
-
-@_describe_event.register
-def _(event: work.ModelFailed) -> tuple[str, str]:
-    return "fail", describe_event(event)
-
-
-@_describe_event.register
-def _(event: work.TurnEnded) -> tuple[str, str]:
-    if event.nudge:
-        return ("note", event.nudge)
-    return ("turn", f"{event.turn + 1} is over")
-
-
-@_describe_event.register
-def _(event: work.SessionStarted) -> tuple[str, str]:
-    return "begin", f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
-
-
-@_describe_event.register
-def _(event: work.SessionEnded) -> tuple[str, str]:
-    return "end", f"{event.exit} {event.detail}"
 
 
 def get_event_level(event: Event) -> TranscriptLevel:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId
@@ -28,6 +29,16 @@ def build_blob_reader(directory: RunDirectory) -> Callable[[str], bytes]:
             return f"[this text cannot be read: {problem}]".encode()
 
     return read_blob
+
+
+def read_kinds_into(log: Any, directory: RunDirectory) -> None:  # noqa: ANN401
+    """Have a log record all events of its `KINDS`.
+
+    Raises:
+        JournalProblem: the journal cannot be read.
+    """
+    with closing(EventReader.open_reader(directory.journal)) as reader:
+        log.record_events(reader.read_kinds(log.KINDS))
 
 
 @dataclass(frozen=True)

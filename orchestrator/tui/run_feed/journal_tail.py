@@ -109,30 +109,20 @@ class JournalTail:
         """Resume where reading stopped, if this is still that journal."""
         if self._mark and reader.read_event_mark(self._seq) == self._mark:
             return
-        if self._from_start:
-            state = RunState()
-        else:
-            state = load_base_state(reader)
+        state = RunState() if self._from_start else load_base_state(reader)
         self._seq, self._mark = state.seq, b""
         earlier = list(_parse_rows(reader, state.seq))
-        heard = set()
-        for recorded in earlier:
-            heard.add(getattr(recorded.event, "session", None))
-        silent = []
+        heard = {getattr(recorded.event, "session", None) for recorded in earlier}
+        quiet: list[RecordedEvent] = []
         for one in state.sessions.values():
             if one.ended is None and one.session not in heard:
-                silent.append(one.session)
-        quiet = []
-        for session in silent:
-            for recorded in reader.read_session_part(session, last=EVENTS_TO_READ):
-                quiet.append(recorded)
+                quiet += reader.read_session_part(one.session, last=EVENTS_TO_READ)
         self.batches.append(JournalReset(state, earlier, quiet))
 
     def _follow(self, reader: EventReader) -> None:
         """Read on until the file is replaced."""
-        path, known_changes = self._directory.journal, -1
+        path, known_changes, looked = self._directory.journal, -1, 0.0
         identity = _identity(path)
-        looked = 0.0
         while not self._stop.is_set() and _identity(path) == identity:
             changes = reader.read_data_version()
             if changes != known_changes or not self.is_at_end:

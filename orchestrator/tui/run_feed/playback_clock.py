@@ -76,11 +76,6 @@ class PlaybackClock:
         self._set(self.now)
         self._speed = min(max(wanted, MIN_SPEED), MAX_SPEED)
 
-    def skip_forward(self, seconds: float) -> None:
-        """Skip so many of the recording's seconds."""
-        if (now := self.now) is not None:
-            self._set(now + timedelta(seconds=seconds))
-
     def jump_to_end(self) -> None:
         """Make everything due at once."""
         self._is_at_end = True

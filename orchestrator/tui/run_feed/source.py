@@ -12,25 +12,19 @@ class ViewModelSource(Protocol):
     @property
     def replay(self) -> PlaybackClock | None:
         """The clock by which a recording is played; None where the run is seen as it happens."""
-        ...
 
     @property
     def problem(self) -> str:
         """The reason why the dashboard cannot know more, and how to mend it; empty if there is none."""
-        ...
 
     def start(self) -> None:
         """Start to read."""
-        ...
 
     async def fold_until_closed(self) -> None:
         """Fold what is read, a little at a time, until the source is closed."""
-        ...
 
     def get_view_model(self) -> ViewModel | None:
         """Return the run as far as it is known by now; None before anything is."""
-        ...
 
     def close(self) -> None:
         """Stop reading."""
-        ...

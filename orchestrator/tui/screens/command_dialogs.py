@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from orchestrator.domain.text.listing import limit_lines
 from orchestrator.tui.widgets.styled_line import Spans, StyledLine
 
 _CSS = """
@@ -67,43 +68,28 @@ class ConfirmationDialog(ModalScreen[bool]):
     def __init__(self, deeds: Sequence[str], count: int) -> None:
         """`deeds` are to be done, in words, to `count` things."""
         super().__init__()
-        self._deeds, self._count = deeds, count
-
-    @property
-    def _is_typed(self) -> bool:
-        return self._count > 1
+        self._deeds, self._count, self._is_typed = limit_lines(deeds, _SHOWN), count, count > 1
 
     def compose(self) -> ComposeResult:
         """Build the list of commands and the answer."""
         with Vertical():
             yield StyledLine(id="title")
-            for _ in self._shown:
+            for _ in self._deeds:
                 yield StyledLine(classes="deed")
             if self._is_typed:
                 yield Input(compact=True)
             yield StyledLine(id="hint")
 
-    @property
-    def _shown(self) -> Sequence[str]:
-        more = len(self._deeds) - _SHOWN
-        if more <= 0:
-            return self._deeds
-        return [*self._deeds[:_SHOWN], f"and {more} more"]
-
     def on_mount(self) -> None:
         """Show the question."""
         self.query_one("#title", StyledLine).show_spans([("Really do this?", "title")])
-        for line, words in zip(self.query(".deed").results(StyledLine), self._shown, strict=True):
+        for line, words in zip(self.query(".deed").results(StyledLine), self._deeds, strict=True):
             line.show_spans([("  ", ""), (words, "warn")])
-        self._hint()
+        hint = [("y", "key"), (" does it", "dim")]
         if self._is_typed:
+            hint = [("type ", "dim"), (str(self._count), "key"), (" and enter to do it to all of them", "dim")]
             self.query_one(Input).focus()
-
-    def _hint(self) -> None:
-        typed: Spans = [("type ", "dim"), (str(self._count), "key"), (" and enter to do it to all of them", "dim")]
-        plain: Spans = [("y", "key"), (" does it", "dim")]
-        hint = [*(typed if self._is_typed else plain), (";  ", ""), *_NOTHING]
-        self.query_one("#hint", StyledLine).show_spans(hint)
+        self.query_one("#hint", StyledLine).show_spans([*hint, (";  ", ""), *_NOTHING])
 
     def action_yes(self) -> None:
         """Confirm, where one key is enough."""

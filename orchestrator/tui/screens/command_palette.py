@@ -78,15 +78,12 @@ class CommandPaletteScreen(ModalScreen[None]):
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Put a double-clicked command into the input."""
-        event.stop()
         self.action_complete()
 
     def _fill(self, text: str) -> None:
         word, _, rest = text.strip().removeprefix(":").lstrip().partition(" ")
-        found = []
-        for verb in self._verbs:
+        rows = []
+        for verb, words in self._verbs.items():
             if verb == word or (not rest and verb.startswith(word)):
-                found.append(verb)
-        self.query_one(Table).show_rows(
-            Row(verb, {"verb": (verb, "key"), "words": self._verbs[verb]}) for verb in found
-        )
+                rows.append(Row(verb, {"verb": (verb, "key"), "words": words}))
+        self.query_one(Table).show_rows(rows)

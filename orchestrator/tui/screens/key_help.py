@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from orchestrator.tui.keymap import HelpRow
 from orchestrator.tui.widgets.styled_line import StyledLine
+from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _COLUMNS = (
@@ -60,11 +61,9 @@ class KeyHelp(ModalScreen[None]):
         self.query_one(Table).action_move(by)
 
     def _fill(self, text: str) -> None:
-        found = []
-        for row in self._rows:
+        rows = []
+        for number, row in enumerate(self._rows):
             if all(word in row.text for word in text.lower().split()):
-                found.append(row)
-        self.query_one(Table).show_rows(
-            Row(str(at), {"key": (row.key, "key"), "words": row.words, "command": (row.command, "dim")})
-            for at, row in enumerate(found)
-        )
+                cells: dict[str, Cell] = {"key": (row.key, "key"), "words": row.words, "command": (row.command, "dim")}
+                rows.append(Row(str(number), cells))
+        self.query_one(Table).show_rows(rows)

@@ -1,8 +1,9 @@
 """Reports over what is in front: why a unit may land or not, what became of a shard. `esc` goes back."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from anyio import to_thread
@@ -12,53 +13,39 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from orchestrator.domain.ids import parse_unit_id
+from orchestrator.domain.judging.check import Receipt
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.blobs import BlobStore
-from orchestrator.journal.storage.event_reader import EventReader
 from orchestrator.report.migration.file_details import build_shard_details
 from orchestrator.report.migration.file_text import render_shard_details
-from orchestrator.report.task.receipt import CheckLog
+from orchestrator.report.task.receipt import CheckLog, ReadBlob
 from orchestrator.tui.rows.judgement_lines import list_judged_receipts, render_judge_lines
+from orchestrator.tui.run_feed.conversation_reader import read_kinds_into
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.text_pager import LineList, TextPager
 
 
-class ReportEvidence:
-    """The parts of the journal and its blobs that a report rests on: read in a thread before its lines are made."""
-
-    def __init__(self) -> None:
-        self.check_log = CheckLog()
-        self.blobs: dict[str, bytes] = {}
-
-    def read_evidence(self, directory: RunDirectory, blobs: Sequence[str]) -> None:
-        """Read the evidence; what cannot be read is left out."""
-        store = BlobStore(directory.blobs)
-        for sha in blobs:
-            try:
-                self.blobs[sha] = store.read_blob(sha)
-            except JournalProblem:
-                continue
-        try:
-            with closing(EventReader.open_reader(directory.journal)) as reader:
-                self.check_log.record_events(reader.read_kinds(CheckLog.KINDS))
-        except JournalProblem:
-            return
-
-    def get_blob(self, sha: str) -> bytes:
-        """Return one of the blobs; empty if it could not be read."""
-        return self.blobs.get(sha, b"")
-
-
 @dataclass(frozen=True)
 class ReportContent:
-    """A report: its title, the blobs that it rests on, and how its lines are made once they are there."""
+    """A report: its title, the receipts that it rests on, and how its lines are made once their blobs are read."""
 
     title: str
     directory: RunDirectory
-    blobs: Sequence[str]
-    build_lines: Callable[[ReportEvidence], Iterator[str]]
+    receipts: Sequence[Receipt]
+    build_lines: Callable[[CheckLog, ReadBlob], Iterator[str]]
+
+    def read_evidence(self) -> tuple[CheckLog, Mapping[str, bytes]]:
+        """Read what the journal says of checks, and the blobs; what cannot be read is left out."""
+        log, blobs, store = CheckLog(), {}, BlobStore(self.directory.blobs)
+        for receipt in self.receipts:
+            for sha in filter(None, (receipt.tests, receipt.output.sha)):
+                with suppress(JournalProblem):
+                    blobs[sha] = store.read_blob(sha)
+        with suppress(JournalProblem):
+            read_kinds_into(log, self.directory)
+        return log, blobs
 
 
 def build_unit_report(view_model: ViewModel, unit: str) -> ReportContent | None:
@@ -69,16 +56,8 @@ def build_unit_report(view_model: ViewModel, unit: str) -> ReportContent | None:
         return None
     task, number = state.tasks[attempt.task], attempt.number
     receipts = [*state.get_baseline_receipts().values(), *list_judged_receipts(state, task, number)]
-    blobs = []
-    for one in receipts:
-        for sha in (one.tests, one.output.sha):
-            if sha:
-                blobs.append(sha)
     return ReportContent(
-        f"judge's report on {unit}",
-        view_model.directory,
-        list(dict.fromkeys(blobs)),
-        lambda evidence: render_judge_lines(state, task, number, evidence.check_log, evidence.get_blob),
+        f"judge's report on {unit}", view_model.directory, receipts, partial(render_judge_lines, state, task, number)
     )
 
 
@@ -87,12 +66,11 @@ def build_shard_report(view_model: ViewModel, name: str) -> ReportContent | None
     state = view_model.state
     if name not in state.migration.shards:
         return None
-    return ReportContent(
-        f"shard {name}",
-        view_model.directory,
-        (),
-        lambda _evidence: render_shard_details(build_shard_details(state, state.migration.shards[name])),
-    )
+
+    def build_lines(_log: CheckLog, _read_blob: ReadBlob) -> Iterator[str]:
+        return render_shard_details(build_shard_details(state, state.migration.shards[name]))
+
+    return ReportContent(f"shard {name}", view_model.directory, (), build_lines)
 
 
 class ReportScreen(ModalScreen[None]):
@@ -108,29 +86,23 @@ class ReportScreen(ModalScreen[None]):
     def __init__(self, content: ReportContent) -> None:
         super().__init__()
         self._content = content
-        self._evidence = ReportEvidence()
 
     def compose(self) -> ComposeResult:
         """Build a title above a long text."""
         with Vertical():
-            yield Drawing(id="report-title")
-            yield TextPager(wrap=True, empty="reading the evidence", id="report-lines")
+            yield Drawing()
+            yield TextPager(wrap=True, empty="reading the evidence")
 
     def on_mount(self) -> None:
         """Read the evidence."""
-        title = self._content.title
-        self.query_one("#report-title", Drawing).show_drawing(
-            lambda _width, _height: [[(title, "title"), ("   esc back  W fold  V select  y copy", "dim")]]
-        )
+        title = [(self._content.title, "title"), ("   esc back  W fold  V select  y copy", "dim")]
+        self.query_one(Drawing).show_rows([title])
         self.query_one(TextPager).focus()
         self.run_worker(self._make(), exit_on_error=False)
 
     async def _make(self) -> None:
-        await to_thread.run_sync(
-            self._evidence.read_evidence, self._content.directory, self._content.blobs, abandon_on_cancel=True
-        )
-        lines = []
-        for line in self._content.build_lines(self._evidence):
-            for part in line.splitlines() or [""]:
-                lines.append(part)
+        log, blobs = await to_thread.run_sync(self._content.read_evidence, abandon_on_cancel=True)
+        lines: list[str] = []
+        for line in self._content.build_lines(log, lambda sha: blobs.get(sha, b"")):
+            lines += line.splitlines() or [""]
         self.query_one(TextPager).show_text(LineList(lines), at_end=False)

@@ -1,12 +1,22 @@
 """Calling somebody to the terminal: the bell, and a notification by the terminal itself, when a run needs a person."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from time import monotonic
 
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.cost.budgets import get_budget_limits
+from orchestrator.report.log.last_event import LastSessionEvent
+from orchestrator.report.rows.activity import Activity
+from orchestrator.report.rows.fleet import build_fleet_rows
 
-_CHARS = 200
+_NOTIFICATION_CHARS = 200
 QUIET_PERIOD_S = 30.0
+_MESSAGE_CHARS = 120
+_SHARES = (1.0, 0.8)
+"""Parts of a budget at which a person is called; only the greatest that is reached counts."""
 
 
 class Alerts:
@@ -34,9 +44,55 @@ class Alerts:
         self._last = self._clock()
         words, *more = self._waiting.values()
         self._waiting = {}
-        return words + (f" (and {len(more)} more)" if more else "")
+        return words + f" (and {len(more)} more)" * bool(more)
 
 
 def format_osc_9(run: str, words: str) -> str:
     """Return the escape sequence by which many terminals show a notification; others ignore it."""
-    return f"\x1b]9;{to_one_line(f'orchestrate {run}: {words}', _CHARS)}\x07"
+    return f"\x1b]9;{to_one_line(f'orchestrate {run}: {words}', _NOTIFICATION_CHARS)}\x07"
+
+
+def collect_alert_messages(
+    state: RunState, last_events: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool
+) -> Mapping[str, str]:
+    """Return what calls for a person now: key → words, one line without control characters."""
+    if state.started is None:
+        return {}
+    found = [
+        *_list_questions(state),
+        *_describe_end(state),
+        *_describe_spending(state),
+        *_list_stalls(state, last_events, now, is_at_work),
+    ]
+    return {name: to_one_line(words, _MESSAGE_CHARS) for name, words in found}
+
+
+def _list_questions(state: RunState) -> Iterator[tuple[str, str]]:
+    for one in state.pending_approvals:
+        yield f"ask/{one.approval.item}", f"asks: {one.approval.title}"
+
+
+def _describe_end(state: RunState) -> Iterator[tuple[str, str]]:
+    if state.ended is not None:
+        yield f"ended/{state.epoch}/{state.ended.outcome}", f"ended {state.ended.outcome}: {state.ended.reason}"
+    elif state.paused is not None:
+        yield f"paused/{state.epoch}", f"stopped: {state.paused.reason}"
+
+
+def _describe_spending(state: RunState) -> Iterator[tuple[str, str]]:
+    limits = get_budget_limits(state)
+    for what, spent, most in (
+        ("usd", float(state.spend.total.cost_usd), limits.usd),
+        ("tokens", float(state.spend.total.tokens), float(limits.tokens)),
+    ):
+        share = next((share for share in _SHARES if most and spent >= share * most), None)
+        if share is not None:
+            yield f"budget/{what}/{most:g}/{share}", f"{spent / most:.0%} of the budget of {most:,g} {what} is spent"
+
+
+def _list_stalls(
+    state: RunState, last_events: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool
+) -> Iterator[tuple[str, str]]:
+    for row in build_fleet_rows(state, last_events, now, is_at_work=is_at_work, is_whole=False):
+        if row.activity == Activity.STALL:
+            yield f"stall/{row.key}", f"nothing is heard of {row.name}: {row.last}"

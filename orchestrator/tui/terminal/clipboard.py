@@ -7,6 +7,7 @@ from pathlib import Path
 
 from textual.app import App
 
+from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import strip_controls
 
 _MOST = 100_000
@@ -20,19 +21,15 @@ def copy_text(app: App[object], text: str) -> str:
         What to tell: how many lines, and where they lie too.
     """
     text = strip_controls(text)
-    count = text.count("\n") + 1
-    count_text = f"{count:,} line{'s' * (count != 1)}"
+    count_text = format_count(text.count("\n") + 1, "line")
     is_short = len(text.encode()) <= _MOST
     if is_short:
         app.copy_to_clipboard(text)
-    if is_short:
-        how = "copied; also in"
-    else:
-        how = "are too long for the clipboard; they are in"
     try:
         _locate_file().write_text(f"{text}\n")
     except OSError as error:
-        return f"{count_text} {'copied' if is_short else 'not copied'}; no file could be written: {error.strerror}"
+        return f"{count_text} {'not ' * (not is_short)}copied; no file could be written: {error.strerror}"
+    how = "copied; also in" if is_short else "are too long for the clipboard; they are in"
     return f"{count_text} {how} {_locate_file()}"
 
 

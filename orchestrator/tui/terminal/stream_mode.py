@@ -40,12 +40,9 @@ class LinePrinter:
 
     def render_next_lines(self) -> str:
         """Return the next lines, at most some hundred, each with its end; empty while there are none."""
-        until = min(len(self._lines), self.printed_count + _SLICE)
-        found = []
-        for index in range(self.printed_count, until):
-            found.append(f"{get_clean_text(self._lines.get_line(index))}\n")
-        self.printed_count = until
-        return "".join(found)
+        indexes = range(self.printed_count, min(len(self._lines), self.printed_count + _SLICE))
+        self.printed_count = indexes.stop
+        return "".join(f"{get_clean_text(self._lines.get_line(index))}\n" for index in indexes)
 
 
 def can_stream(app: App[None]) -> bool:
@@ -62,7 +59,7 @@ class StreamMode:
 
     async def run(self, title: str, keys: Sequence[str]) -> int:
         """Print lines as they come until one of `keys` is pressed; return their number."""
-        names = [key for key in keys if key in _CHARACTERS]
+        names = list(filter(_CHARACTERS.__contains__, keys))
         with self._app.batch_update(), self._app.suspend(), _key_by_key() as terminal:
             await _write(f"── {title}: {' or '.join(names or ['q'])} returns ──\n")
             is_over = False
@@ -90,7 +87,7 @@ def has_return_key(pressed: str, keys: Sequence[str]) -> bool:
 
     Arrows and other keys that send whole sequences do nothing, though those begin like escape.
     """
-    ending = _ENDING.union(_CHARACTERS[key] for key in keys if key in _CHARACTERS)
+    ending = _ENDING.union(filter(None, map(_CHARACTERS.get, keys)))
     return not ending.isdisjoint(_SEQUENCE.sub("", pressed))
 
 
@@ -114,10 +111,7 @@ def _write_now(text: str) -> None:
 @contextmanager
 def _key_by_key() -> Iterator[int]:
     """Read keys one by one and without an echo; ctrl+c is a key."""
-    if sys.__stdin__:
-        terminal = sys.__stdin__.fileno()
-    else:
-        terminal = 0
+    terminal = sys.__stdin__.fileno() if sys.__stdin__ else 0
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal)
     now = termios.tcgetattr(terminal)

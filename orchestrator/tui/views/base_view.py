@@ -9,6 +9,7 @@ from textual.message import Message
 from orchestrator.report.rows.row_filter import RowFilter
 from orchestrator.tui.subject import Subject, SubjectKind
 from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.widgets.table import Table
 from orchestrator.tui.widgets.text_pager import LineSource, TextPager
 
 __all__ = ["DashboardView", "Subject", "SubjectKind"]
@@ -40,6 +41,16 @@ class DashboardView(Vertical):
         """Show only what fits a filter from now on."""
 
     @property
+    def table(self) -> Table:
+        """Its table, the one that is seen if it has several."""
+        return self.query_one(Table)
+
+    @property
+    def is_ascii(self) -> bool:
+        """True if only ASCII can be shown."""
+        return bool(getattr(getattr(self.app, "settings", None), "is_ascii", False))
+
+    @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The subjects of actions: the marked rows, else the one with the cursor; empty if there are none."""
         return ()
@@ -54,8 +65,5 @@ class DashboardView(Vertical):
 
     def find_stream_lines(self) -> LineSource | None:
         """Return the lines that stream mode prints, of the text with the focus or else of a visible one."""
-        visible = []
-        for lines in self.query(TextPager):
-            if lines.is_on_screen:
-                visible.append(lines)
-        return next((lines.source for lines in sorted(visible, key=lambda lines: not lines.has_focus)), None)
+        visible = [lines for lines in self.query(TextPager) if lines.is_on_screen]
+        return max(visible, key=lambda lines: lines.has_focus).source if visible else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import ClassVar, Literal
 
 from textual import on
@@ -11,30 +12,18 @@ from textual.containers import Horizontal
 
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.state import RunState
-from orchestrator.report.migration.burndown_model import GroupKind
+from orchestrator.report.migration.burndown import build_failure_signatures
+from orchestrator.report.migration.burndown_model import SIGNATURE_KEYS, GroupKind
+from orchestrator.report.migration.file_groups import GROUP_KEYS, build_file_groups
 from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
 from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
-from orchestrator.tui.rows.burndown_rows import (
-    GROUP_KEYS,
-    SIGNATURE_KEYS,
-    build_group_rows,
-    build_signature_rows,
-    render_burndown_head,
-)
 from orchestrator.tui.view_model import ViewModel
+from orchestrator.tui.views import burndown_cells
 from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.burndown_cells import (
-    FILE_COLUMNS,
-    GROUP_COLUMNS,
-    SIGNATURE_COLUMNS,
-    build_file_row,
-    build_group_row,
-    build_signature_row,
-)
 from orchestrator.tui.views.throttled_view import BRIEF_LINES, R, ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
-from orchestrator.tui.widgets.table import Row, Table
+from orchestrator.tui.widgets.table import Column, Row, Table
 
 BurndownTable = Literal["failures", "owners", "directories", "files"]
 _SIDES: tuple[BurndownTable, ...] = ("failures", "owners", "directories", "files")
@@ -76,32 +65,33 @@ class BurndownView(ThrottledView):
             yield Drawing(id="chart-sites")
             yield Drawing(id="chart-files")
         yield Drawing(id="burndown-where")
-        yield Table(SIGNATURE_COLUMNS, id="burndown-groups")
-        yield Table(FILE_COLUMNS, id="burndown-files")
+        yield Table(burndown_cells.SIGNATURE_COLUMNS, id="burndown-groups")
+        yield Table(burndown_cells.FILE_COLUMNS, id="burndown-files")
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint everything anew."""
-        head = list(render_burndown_head(view_model.state, is_ascii=self.is_ascii))[:3]
-        lines: list[list[Span]] = [[(line, "")] for line in head]
-        lines[:1] = [[(line, "title")] for line in head[:1]]
-        self.query_one("#burndown-head", Drawing).show_drawing(lambda _width, _height: lines)
-        self._draw_charts(view_model.state)
+        state = view_model.state
+        title, *more = burndown_cells.render_burndown_head(state, is_ascii=self.is_ascii)
+        self.query_one("#burndown-head", Drawing).show_rows([(title, "title"), *more[:2]])
+        self._draw_charts(state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
-            self._show_rows(build_file_rows(view_model.state, self._list_files(view_model.state)), build_file_row)
+            rows = build_file_rows(state, self._list_files(state))
+            self._show_rows(burndown_cells.FILE_COLUMNS, rows, burndown_cells.build_file_row)
         elif self._side == "failures":
-            self._groups.show_columns(SIGNATURE_COLUMNS)
-            self._show_rows(build_signature_rows(view_model.state), build_signature_row)
+            signatures = build_failure_signatures(state)
+            self._show_rows(burndown_cells.SIGNATURE_COLUMNS, signatures, burndown_cells.build_signature_row)
         else:
-            self._groups.show_columns(GROUP_COLUMNS)
-            self._show_rows(build_group_rows(view_model.state, self._group_kind), build_group_row)
-        self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._render_location()])
+            groups = build_file_groups(state, self._group_kind)
+            self._show_rows(burndown_cells.GROUP_COLUMNS, groups, burndown_cells.build_group_row)
+        self.query_one("#burndown-where", Drawing).show_rows([self._render_location()])
 
-    def _show_rows(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
-        self._table.set_empty_text(self.get_empty_text(_EMPTY[self._side]))
-        self._table.show_rows(cells(row, self.is_ascii) for row in self.filter_rows(rows))
+    def _show_rows(self, columns: Sequence[Column], rows: Sequence[R], build_row: Callable[[R, bool], Row]) -> None:
+        self.table.show_columns(columns)
+        self.table.set_empty_text(self.get_empty_text(_EMPTY[self._side]))
+        self.table.show_rows(build_row(row, self.is_ascii) for row in self.filter_rows(rows))
 
     def _draw_charts(self, state: RunState) -> None:
         """Draw both charts side by side, one where there is less room, none on small screens."""
@@ -145,30 +135,22 @@ class BurndownView(ThrottledView):
         return "owner" if self._side == "owners" else "dir"
 
     @property
-    def _groups(self) -> Table:
-        return self.query_one("#burndown-groups", Table)
-
-    @property
-    def _table(self) -> Table:
-        """The one that is seen."""
-        if self.has_class("-files"):
-            return self.query_one("#burndown-files", Table)
-        return self._groups
+    def table(self) -> Table:
+        """The table that is seen."""
+        return self.query_one("#burndown-files" if self.has_class("-files") else "#burndown-groups", Table)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow the way out only from the files of a group."""
-        if action == "out":
-            return bool(self._group)
-        return True
+        return action != "out" or bool(self._group)
 
     def action_next_table(self) -> None:
         """Show the next table; each keeps its cursor."""
-        self._cursors[self._side] = self._table.cursor or ""
+        self._cursors[self._side] = self.table.cursor or ""
         self._side, self._group = _SIDES[(_SIDES.index(self._side) + 1) % len(_SIDES)], ""
         self._switch_table()
-        self._table.move_to(self._cursors.get(self._side, ""))
+        self.table.move_to(self._cursors.get(self._side, ""))
 
     def action_chart(self) -> None:
         """Draw the sites that remain, or the fates of files; both where there is room."""
@@ -194,29 +176,21 @@ class BurndownView(ThrottledView):
 
     def _switch_table(self) -> None:
         """Show another table and give it the focus."""
-        had_focus = self._table.has_focus
+        had_focus = self.table.has_focus
         self.repaint_now()
         if had_focus:
-            self._table.focus()
+            self.table.focus()
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked files, else the one with the cursor; of groups, all the files in them."""
         if self._shows_files:
-            return [Subject("file", key) for key in self._table.selected_keys]
+            return [Subject("file", key) for key in self.table.selected_keys]
         if self.view_model is None:
             return []
         state = self.view_model.state
-        subjects = []
-        for key in self._table.selected_keys:
-            for file in self._list_files_of_row(state, key):
-                subjects.append(Subject("file", file.path))
-        return subjects
-
-    @property
-    def status_text(self) -> str:
-        """The number of the table's rows that fit the filter."""
-        return self.format_filter_count(len(self._table.rows))
+        groups = [self._list_files_of_row(state, key) for key in self.table.selected_keys]
+        return [Subject("file", file.path) for file in chain.from_iterable(groups)]
 
 
 _MEASURES: tuple[BurndownMeasure, ...] = ("sites", "files")

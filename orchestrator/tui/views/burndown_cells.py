@@ -1,8 +1,14 @@
-"""The columns of the burndown's tables, and how their rows are told in cells."""
+"""The lines above the burndown's tables, the columns of the tables, and how their rows are told in cells."""
 
-from orchestrator.report.migration.burndown_model import NO_GROUP
+from collections.abc import Iterator
+
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration import burndown_text
+from orchestrator.report.migration.burndown import BurndownBounds, build_burndown
+from orchestrator.report.migration.burndown_model import SignatureSummary
+from orchestrator.report.migration.file_groups import FileGroup
 from orchestrator.report.rows.file_rows import FileRow
-from orchestrator.tui.rows.burndown_rows import GroupRow, SignatureRow
 from orchestrator.tui.views.cells import format_nonzero, render_bar, render_failures
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText, Span
 from orchestrator.tui.widgets.table import Column, Row
@@ -35,13 +41,24 @@ FILE_COLUMNS = (
     Column("reason", "WHY", 10, priority=2, grows=True),
 )
 _BAR_CELLS = 6
+_REASON_CHARS = 300
+_HEAD = BurndownBounds(points=48, groups=0, signatures=0)
 
 
-def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
+def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
+    """Yield progress, forecast and cost, and what waits for a person."""
+    burndown = build_burndown(state, _HEAD)
+    glyphs = burndown_text.ASCII_GLYPHS if is_ascii else burndown_text.UNICODE_GLYPHS
+    yield burndown_text.render_burndown_headline(burndown, glyphs)
+    yield burndown_text.render_files_line(burndown).strip()
+    yield from map(str.strip, burndown_text.render_waiting_lines(burndown))
+
+
+def build_signature_row(row: SignatureSummary, is_ascii: bool) -> Row:
     """Return the row of files that failed alike."""
     cells: dict[str, Cell] = {
         "files": str(row.files),
-        "left": format_number(row.left),
+        "left": burndown_text.format_weight(row.sites),
         "signature": row.signature,
         "steps": (", ".join(row.steps), "dim"),
         "examples": (", ".join(row.examples), "dim"),
@@ -49,27 +66,25 @@ def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
     return Row(row.signature, cells)
 
 
-def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
+def build_group_row(row: FileGroup, is_ascii: bool) -> Row:
     """Return the row of a group."""
     cells: dict[str, Cell] = {
         "name": row.name,
         "files": str(row.files),
         "bar": _render_share(row.done, row.files, is_ascii),
-        "left": format_number(row.left),
-        "failed": render_failures(row.failed),
+        "left": burndown_text.format_weight(row.left),
+        "failed": render_failures(row.rejected),
         "prs": format_nonzero(row.prs),
-        "seconds": NO_GROUP if row.seconds is None else f"{row.seconds:.1f}",
+        "seconds": burndown_text.format_seconds(row.median_seconds),
         "cost": row.price,
-        "reason": (row.reason, "dim"),
+        "reason": (to_one_line(row.top_reason, _REASON_CHARS), "dim"),
     }
     return Row(row.name, cells)
 
 
 def build_file_row(row: FileRow, is_ascii: bool) -> Row:
     """Return the row of a file."""
-    why = ""
-    if row.status.value != row.activity.value:
-        why = row.status.value
+    why = row.status.value * (row.status.value != row.activity.value)
     if row.reason:
         why = f"{why}: {row.reason}"
     for flag in row.flags:
@@ -77,9 +92,9 @@ def build_file_row(row: FileRow, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {
         "state": (row.activity.render_label(is_ascii), row.activity.style),
         "path": LeftTruncatedText(row.path),
-        "left": format_number(row.left),
+        "left": burndown_text.format_weight(row.left),
         "step": (row.step, "dim"),
-        "tries": str(row.attempt) if row.attempt > 1 else "",
+        "tries": str(row.attempt) * (row.attempt > 1),
         "cost": row.price,
         "reason": why,
     }
@@ -89,10 +104,3 @@ def build_file_row(row: FileRow, is_ascii: bool) -> Row:
 def _render_share(done: int, total: int, is_ascii: bool) -> list[Span]:
     share = f"{done / total:4.0%}" if total else "   -"
     return render_bar(f"{share}  ", done, total, _BAR_CELLS, is_ascii=is_ascii)
-
-
-def format_number(value: float) -> str:
-    """Return `12`, `1.5`, `1,204`."""
-    if value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:,.1f}"

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.tui.rows.glyphs import get_glyphs
+from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.widgets.styled_text import Cell, Span
 
 

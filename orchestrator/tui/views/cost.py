@@ -1,7 +1,6 @@
 """The cost: spent, budget and forecast, what it went to, what of it was wasted, and when it was spent."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -11,18 +10,9 @@ from textual.binding import Binding, BindingType
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.report.cost.breakdown import CostBreakdown, build_cost_breakdown
 from orchestrator.report.rows.agent_row import format_tokens
-from orchestrator.tui.rows.glyphs import get_glyphs
-from orchestrator.tui.rows.spend_rows import (
-    SPEND_KEYS,
-    SPEND_SIDES,
-    SpendRow,
-    SpendSide,
-    build_spend_rows,
-    render_spend_lines,
-    render_top_rows,
-)
-from orchestrator.tui.rows.spending import SpendLog
-from orchestrator.tui.rows.text_plots import plot_sparkline
+from orchestrator.tui.rows import spending
+from orchestrator.tui.rows.spending import SPEND_SIDES, SpendLog, SpendRow, SpendSide
+from orchestrator.tui.rows.text_plots import get_glyphs, plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject
@@ -41,13 +31,6 @@ _COLUMNS = (
     Column("tries", "ATT", 3, priority=5, to_the_right=True),
     Column("detail", "STATUS", 10, priority=3),
 )
-_TITLES: dict[SpendSide, str] = {
-    "task": "TASK",
-    "role": "ROLE",
-    "model": "MODEL",
-    "outcome": "OUTCOME",
-    "waste": "WASTED ON",
-}
 
 
 class CostView(ThrottledView):
@@ -55,7 +38,7 @@ class CostView(ThrottledView):
 
     TITLE = "Cost"
     KEYS = (("t", "by task, role, model, outcome, waste"), ("s", "sort"), ("enter", "open"))
-    FIELDS = SPEND_KEYS
+    FIELDS = spending.SPEND_KEYS
     DEFAULT_CSS = """
     CostView > #cost-lines { height: 3; }
     CostView > #cost-sides { height: 5; }
@@ -82,40 +65,43 @@ class CostView(ThrottledView):
         """Build sums, a line for each breakdown, and a table of one of them."""
         yield Drawing(id="cost-lines")
         yield Drawing(id="cost-sides")
-        yield Table(_COLUMNS, empty="no model was asked", id="cost-table")
+        yield Table(_COLUMNS, empty="no model was asked")
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint everything anew."""
         self._catch_up(view_model)
         cost = build_cost_breakdown(view_model.state, self._spend.refused_plans)
-        lines = list(render_spend_lines(view_model.state, cost))
-        self.query_one("#cost-lines", Drawing).show_drawing(lambda _width, _height: [[(line, "")] for line in lines])
-        sides: dict[SpendSide, str] = {
-            by: render_top_rows(build_spend_rows(view_model.state, cost, by)) for by in SPEND_SIDES if by != "task"
-        }
-        values = list(map(cost.get_share, self._spend.list_bins(view_model.now)))
-        self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
+        lines = spending.render_spend_lines(view_model.state, cost)
+        self.query_one("#cost-lines", Drawing).show_rows(list(lines))
+        rows: list[list[Span]] = []
+        for by in SPEND_SIDES[1:]:
+            words = spending.render_top_rows(spending.build_spend_rows(view_model.state, cost, by))
+            rows.append([(f"by {by}".ljust(12), "dim"), (words or "-", "")])
+        shares = list(map(cost.get_share, self._spend.list_bins(view_model.now)))
+        self.query_one("#cost-sides", Drawing).show_drawing(
+            lambda width, _height: [*rows, self._draw_curve(shares, width - 36)]
+        )
         self._put(view_model, cost)
 
-    def _sides(
-        self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int
-    ) -> list[list[Span]]:
-        rows: list[list[Span]] = [[(f"by {by}".ljust(12), "dim"), (words or "-", "")] for by, words in sides.items()]
-        curve = plot_sparkline(values, width - 36, get_glyphs(self.is_ascii).bars)
-        when = "-"
-        if values:
-            when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min"
-        return [*rows, [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]]
+    def _draw_curve(self, shares: Sequence[float], width: int) -> list[Span]:
+        curve = plot_sparkline(shares, width, get_glyphs(self.is_ascii).bars)
+        when = f"  each {-(-len(shares) // max(width, 1)) * 10} min" if shares else "-"
+        return [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]
 
     def _put(self, view_model: ViewModel, cost: CostBreakdown) -> None:
-        rows = self.filter_rows(build_spend_rows(view_model.state, cost, self._by))
+        rows = self.filter_rows(spending.build_spend_rows(view_model.state, cost, self._by))
         if self._is_by_cost:
             rows.sort(key=lambda row: -row.share)
         first, *others = _COLUMNS
-        self._table.show_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
+        self.table.show_columns(
+            [
+                Column(first.key, "WASTED ON" if self._by == "waste" else self._by.upper(), first.width, grows=True),
+                *others,
+            ]
+        )
         empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
-        self._table.set_empty_text(self.get_empty_text(empty))
-        self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in rows)
+        self.table.set_empty_text(self.get_empty_text(empty))
+        self.table.show_rows(_row(row, is_flat=self._is_by_cost) for row in rows)
 
     def _catch_up(self, view_model: ViewModel) -> None:
         """Read from the journal when money was spent: the state has only sums."""
@@ -138,10 +124,6 @@ class CostView(ThrottledView):
             self._is_reading = False
         self.repaint_now()
 
-    @property
-    def _table(self) -> Table:
-        return self.query_one("#cost-table", Table)
-
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def action_next_breakdown(self) -> None:
@@ -157,21 +139,18 @@ class CostView(ThrottledView):
     @on(Table.RowOpened)
     def open_task(self, message: Table.RowOpened) -> None:
         """Open a task."""
-        message.stop()
         if self._by == "task" and message.key is not None:
             self.post_message(self.OpenRequested(Subject("task", message.key)))
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked tasks, else the one with the cursor; nothing of the other sides."""
-        if self._by == "task":
-            return [Subject("task", key) for key in self._table.selected_keys]
-        return []
+        return [Subject("task", key) for key in self.table.selected_keys if self._by == "task"]
 
     @property
     def status_text(self) -> str:
         """The breakdown, and the number of rows that fit the filter."""
-        return f"by {self._by}  {self.format_filter_count(len(self._table.rows))}".rstrip()
+        return f"by {self._by}  {super().status_text}".rstrip()
 
 
 def _row(row: SpendRow, *, is_flat: bool) -> Row:
@@ -180,7 +159,7 @@ def _row(row: SpendRow, *, is_flat: bool) -> Row:
         {
             "name": "  " * (row.depth * (not is_flat)) + row.name,
             "cost": row.price,
-            "share": f"{row.share:.1%}" if row.spent.calls else "",
+            "share": f"{row.share:.1%}" * bool(row.spent.calls),
             "tokens": format_tokens(row.spent.tokens),
             "calls": f"{row.spent.calls:,}",
             "tries": format_nonzero(row.attempts),

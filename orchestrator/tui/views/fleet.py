@@ -1,22 +1,21 @@
 """The first tab: who is at work, who waits, who needs somebody; below it what the chosen one says."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from operator import itemgetter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.ids import SessionId
+from orchestrator.domain.text.listing import format_count
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow
 from orchestrator.report.rows.fleet import build_fleet_rows
 from orchestrator.report.rows.model import RowKind
-from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane
-from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, SubjectKind
 from orchestrator.tui.views.throttled_view import ThrottledView
@@ -63,6 +62,53 @@ _SUBJECTS: dict[RowKind, SubjectKind] = {
     "session": "session", "task": "task", "approval": "approval", "file": "file", "shard": "shard",
 }  # fmt: skip
 
+_BIGGEST_FIRST: Mapping[str, Callable[[AgentRow], float]] = {
+    "age": lambda row: row.age_s or 0.0,
+    "cost": lambda row: row.usd or 0.0,
+    "tokens": lambda row: row.spent.tokens,
+    "change": lambda row: sum(row.changed_lines or (0, 0)),
+}
+FLEET_ORDERS: Sequence[str] = ("attention", *_BIGGEST_FIRST, "task")
+"""The orders of rows."""
+DONE_ROW_ID = "done"
+"""The id of the row that stands for all that is done."""
+
+
+@dataclass(frozen=True)
+class FleetViewOptions:
+    """Options of the fleet's view. `is_whole` shows finished work row by row."""
+
+    wanted: RowFilter = NO_FILTER
+    order: str = "attention"
+    is_reversed: bool = False
+    is_whole: bool = False
+
+    @property
+    def needs_every_file(self) -> bool:
+        """True if every file of a migration needs a row: a filter may fit any of them."""
+        return self.is_whole or bool(self.wanted.terms)
+
+    def select_rows(self, rows: Sequence[AgentRow]) -> list[AgentRow]:
+        """Return the rows to show, of all rows sorted by attention."""
+        fitting = list(rows) if self.needs_every_file else _count_done_rows(rows)
+        if self.wanted.terms:
+            fitting = [row for row in rows if self.wanted.matches_row(row.get_filter_values())]
+        if self.order in _BIGGEST_FIRST:
+            fitting.sort(key=_BIGGEST_FIRST[self.order], reverse=True)
+        elif self.order == "task":
+            fitting.sort(key=lambda row: (row.task, row.id))
+        return fitting[::-1] if self.is_reversed else fitting
+
+
+def _count_done_rows(rows: Sequence[AgentRow]) -> list[AgentRow]:
+    """Replace rows of what is done by one row at the end that counts them."""
+    kept = [row for row in rows if row.activity is not Activity.DONE or row.kind == "count"]
+    done = len(rows) - len(kept)
+    if not done:
+        return kept
+    counted = AgentRow("count", DONE_ROW_ID, "-", Activity.DONE, title=format_count(done, "task"), count=done)
+    return [*kept, counted]
+
 
 class FleetView(ThrottledView):
     """Rows sorted by attention; `z` shows what is done, `s` sorts otherwise, `v` takes the preview away."""
@@ -86,7 +132,6 @@ class FleetView(ThrottledView):
         super().__init__(id=id)
         self._options = FleetViewOptions()
         self._rows: dict[str, AgentRow] = {}
-        self._made: dict[str, tuple[AgentRow, Row]] = {}
         self._total = 0
         self._wants_preview = True
 
@@ -112,33 +157,18 @@ class FleetView(ThrottledView):
     def _current_row(self) -> AgentRow | None:
         return self._rows.get(self.table.cursor or "")
 
-    @property
-    def table(self) -> Table:
-        """The table."""
-        return self.query_one(Table)
-
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint the rows as of now; a small screen has room for less of them."""
         self._show_columns(view_model)
-        state, is_whole = view_model.state, self._options.needs_every_file
-        found = build_fleet_rows(
-            state, view_model.last_session_events, view_model.now, is_at_work=view_model.is_at_work, is_whole=is_whole
-        )
-        rows = self._options.select_rows(found)
+        state, events, now = view_model.state, view_model.last_session_events, view_model.now
+        is_at_work, is_whole = view_model.is_at_work, self._options.needs_every_file
+        found = build_fleet_rows(state, events, now, is_at_work=is_at_work, is_whole=is_whole)
         self._total = sum(row.count for row in found)
-        self._rows = {row.key: row for row in rows}
+        self._rows = {row.key: row for row in self._options.select_rows(found)}
         self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
-        self._made = {row.key: self._build_row(row) for row in rows}
-        self.table.show_rows(map(itemgetter(1), self._made.values()))
+        self.table.show_rows(self.build_rows(self._rows, _build_row))
         self._begin_at_top()
         self._show_preview()
-
-    def _build_row(self, row: AgentRow) -> tuple[AgentRow, Row]:
-        """Return the cells of a row, built anew only where the row differs."""
-        before = self._made.get(row.key)
-        if before and before[0] == row:
-            return before
-        return (row, _build_row(row, self.is_ascii))
 
     def _show_columns(self, view_model: ViewModel) -> None:
         """Show the columns that fit the width and the run: a migration without models has less to be told."""
@@ -178,26 +208,23 @@ class FleetView(ThrottledView):
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked rows, else the one with the cursor, as far as they are things that can be acted on."""
-        rows = [self._rows[key] for key in self.table.selected_keys if key in self._rows]
+        rows = filter(None, map(self._rows.get, self.table.selected_keys))
         return [Subject(_SUBJECTS[row.kind], row.id, row.title) for row in rows if row.kind in _SUBJECTS]
 
     @property
     def status_text(self) -> str:
         """The number of rows shown, of all, and their order if it is not by attention."""
-        shown = sum(row.count for row in self._rows.values())
-        counts = f"{shown} of {self._total}"
+        counts = f"{sum(row.count for row in self._rows.values())} of {self._total}"
         if self._options.order == "attention" and not self._options.is_reversed:
             return counts
         return f"{counts}  sort: {'-' * self._options.is_reversed}{self._options.order}"
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
         """Show the preview of the row with the cursor."""
-        event.stop()
         self._show_preview()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Open the row's thing; a row that counts is expanded."""
-        event.stop()
         row = self._rows.get(event.key or "")
         if row is not None and row.kind == "count":
             self.action_toggle_done()
@@ -206,7 +233,6 @@ class FleetView(ThrottledView):
 
     def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
         """Sort by the clicked column, where that can be."""
-        event.stop()
         if event.column in FLEET_ORDERS:
             self._set_options(replace(self._options, order=event.column))
 
@@ -234,4 +260,4 @@ def _build_row(row: AgentRow, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {**texts, "state": (texts["state"], row.activity.style)}
     if row.kind == "file":
         cells["task"] = LeftTruncatedText(texts["task"])
-    return Row(row.key, cells, "dim" if row.activity in _QUIET else "")
+    return Row(row.key, cells, "dim" * (row.activity in _QUIET))

@@ -17,10 +17,10 @@ from orchestrator.report.rows.questions import (
     find_questioned_change,
     render_question_lines,
 )
-from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.views.base_view import Subject
 from orchestrator.tui.views.cells import format_nonzero
+from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.table import Column, Row, Table
 from orchestrator.tui.widgets.text_pager import LineList, TextPager
@@ -42,7 +42,7 @@ _COLUMNS = (
 _ANSWERS = {"approve": "yes", "deny": "no"}
 
 
-class InboxView(DashboardView):
+class InboxView(ThrottledView):
     """Questions above, all lines of the chosen one below; enter gives it the whole room, with its diff."""
 
     TITLE = "Inbox"
@@ -68,9 +68,7 @@ class InboxView(DashboardView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._view_model: ViewModel | None = None
         self._questions: Mapping[str, QuestionRow] = {}
-        self._wanted: RowFilter = NO_FILTER
         self._shown: tuple[str, Sequence[str]] = ("", ())
         self._diffs: dict[str, Sequence[str]] = {}
 
@@ -81,44 +79,33 @@ class InboxView(DashboardView):
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
-    def show_view_model(self, view_model: ViewModel) -> None:
+    def paint_view(self, view_model: ViewModel) -> None:
         """Show new questions and answers."""
-        self._view_model = view_model
-        if not self.query(TextPager):
-            return  # it is only being made
         found = build_question_rows(view_model.state, view_model.now)
-        before = self._questions.get(self._table.cursor or "")
+        before = self._questions.get(self.table.cursor or "")
         self._questions = {one.item: one for one in found}
-        self._table.show_rows(_build_row(row) for row in found if self._wanted.matches_row(row.get_filter_values()))
+        self.table.show_rows(map(_build_row, self.filter_rows(found)))
         if before is not None and before.is_open and not self._questions[before.item].is_open:
             self._move_to_next_question()
         self._show_text()
 
     def _move_to_next_question(self) -> None:
         """Move to the next question and close the detail, once the one with the cursor has its answer."""
-        for row in self._table.rows:
+        for row in self.table.rows:
             if self._questions[row.key].is_open:
-                self._table.move_to(row.key)
+                self.table.move_to(row.key)
                 break
         if self.has_class("-detail"):
             self.action_shut()
 
-    def apply_filter(self, wanted: RowFilter) -> None:
-        """Show only rows that fit."""
-        self._wanted = wanted
-
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked questions, else the one with the cursor."""
-        return [
-            Subject("approval", item, self._questions[item].title)
-            for item in self._table.selected_keys
-            if item in self._questions
-        ]
+        return [Subject("approval", item, self._questions[item].title) for item in self.table.selected_keys]
 
     def select_subject(self, subject: Subject) -> None:
         """Put the cursor on a question."""
-        self._table.move_to(subject.id)
+        self.table.move_to(subject.id)
 
     @property
     def status_text(self) -> str:
@@ -127,21 +114,14 @@ class InboxView(DashboardView):
         if not waiting:
             return "nothing waits"
         ages_s = [question.age_s for question in waiting if question.age_s is not None]
-        if not ages_s:
-            return f"{len(waiting)} waiting"
-        return f"oldest {format_short_duration(max(ages_s))}"
-
-    @property
-    def _table(self) -> Table:
-        return self.query_one(Table)
+        return f"oldest {format_short_duration(max(ages_s))}" if ages_s else f"{len(waiting)} waiting"
 
     def _show_text(self) -> None:
         """Show the lines of the question with the cursor; they keep their place while they stay the same."""
-        item = self._table.cursor or ""
-        one = self._questions.get(item)
+        item = self.table.cursor or ""
         lines: list[str] = []
-        if one is not None:
-            lines = [*render_question_lines(one), *self._diffs.get(item, ())]
+        if item in self._questions:
+            lines = [*render_question_lines(self._questions[item]), *self._diffs.get(item, ())]
         before, shown = self._shown
         if (item, lines) == (before, shown):
             return
@@ -157,17 +137,15 @@ class InboxView(DashboardView):
 
     def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
         """Show the question with the cursor."""
-        event.stop()
         self._show_text()
 
     def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Show the whole question, with the change it is about."""
-        event.stop()
         self.action_detail()
 
     def action_detail(self) -> None:
         """Give the question with the cursor the whole room, and read the change it is about."""
-        item = self._table.cursor
+        item = self.table.cursor
         if item is None:
             return
         self.set_class(True, "-detail")
@@ -180,24 +158,20 @@ class InboxView(DashboardView):
         if not self.has_class("-detail"):
             raise SkipAction
         self.set_class(False, "-detail")
-        self._table.focus()
+        self.table.focus()
 
     def action_mark_alike(self) -> None:
         """Mark all waiting questions of the same matter as the one with the cursor."""
-        one = self._questions.get(self._table.cursor or "")
+        one = self._questions.get(self.table.cursor or "")
         if one is not None:
-            marked = set(self._table.marked_keys)
-            alike = []
-            for other in self._questions.values():
-                if other.is_open and other.matter == one.matter and other.item not in marked:
-                    alike.append(other.item)
-            self._table.toggle_marks(alike)
+            alike = {other.item for other in self._questions.values() if other.is_open and other.matter == one.matter}
+            self.table.toggle_marks(alike.difference(self.table.marked_keys))
 
     async def _read_change(self, item: str) -> None:
-        if self._view_model is None or (change := find_questioned_change(self._view_model.state, item)) is None:
+        if self.view_model is None or (change := find_questioned_change(self.view_model.state, item)) is None:
             return
         try:
-            repository = await to_thread.run_sync(GitRepository.open, Path(self._view_model.state.run.repository))
+            repository = await to_thread.run_sync(GitRepository.open, Path(self.view_model.state.run.repository))
             new = change.new
             if change.files:
                 new = await overlay_tree(repository.git, await read_tree_id(repository.git, new), change.files)
@@ -213,12 +187,12 @@ def _build_row(question: QuestionRow) -> Row:
         "number": format_nonzero(question.number),
         "age": "" if question.age_s is None else format_short_duration(question.age_s),
         "who": question.who,
-        "matter": (question.matter, "ask" if question.is_open else ""),
+        "matter": (question.matter, "ask" * question.is_open),
         "title": question.title,
         "default": _describe_answer(question),
         "blocks": question.blocks or question.reason,
     }
-    return Row(question.item, cells, "" if question.is_open else "dim")
+    return Row(question.item, cells, "dim" * (not question.is_open))
 
 
 def _describe_answer(question: QuestionRow) -> str:
@@ -234,9 +208,7 @@ def _describe_answer(question: QuestionRow) -> str:
 
 def _style_lines(lines: Sequence[str]) -> list[Cell]:
     """Return the lines of a diff with the styles of their signs, the first line as a title."""
-    styled: list[Cell] = [(line, _style(line)) for line in lines]
-    styled[:1] = [(line, "title") for line in lines[:1]]
-    return styled
+    return [(line, _style(line) if number else "title") for number, line in enumerate(lines)]
 
 
 def _style(line: str) -> str:

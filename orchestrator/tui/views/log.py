@@ -14,34 +14,15 @@ from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.styled_text import Cell
-from orchestrator.tui.widgets.text_pager import TextPager
+from orchestrator.tui.widgets.text_pager import LazyLines, TextPager
 
 MAX_KEPT_EVENTS = 200_000
 """So many of the newest events are kept; `orchestrate logs` has all of them."""
 _AT_ONCE = 3_000
 _TASK = 24
 _SOON_S = 1 / 100
+_LEVELS = {LogLevel.DETAIL: "all events", LogLevel.INFO: "events", LogLevel.WARNING: "warnings"}
 _STYLES = {LogLevel.DETAIL: "dim", LogLevel.INFO: "", LogLevel.WARNING: "bad"}
-
-
-class _LogLines:
-    """The rows that fit, as lines."""
-
-    def __init__(self) -> None:
-        self.rows: list[LogRow] = []
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def get_line(self, index: int) -> Cell:
-        """Return time, name and words of an event."""
-        row = self.rows[index]
-        if len(row.task) <= _TASK:
-            task = row.task
-        else:
-            task = f"…{row.task[1 - _TASK :]}"
-        who = f"{row.role:7} {task:{_TASK}}"
-        return [(f"{row.at.astimezone():%H:%M:%S}  ", "dim"), (f"{who}  ", "dim"), (row.text, _STYLES[row.level])]
 
 
 class LogView(ThrottledView):
@@ -54,8 +35,8 @@ class LogView(ThrottledView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._shown = _LogLines()
         self._rows: list[LogRow] = []
+        self._fitting: list[LogRow] = []
         self._filtered_count = 0
         self._level = LogLevel.INFO
         self._tail: EventBackfill[LogRow] | None = None
@@ -67,11 +48,12 @@ class LogView(ThrottledView):
 
     def compose(self) -> ComposeResult:
         """Build one long text."""
-        yield TextPager(self._shown, follow=True, empty="nothing has happened yet", id="log-lines")
+        lines = LazyLines(lambda: len(self._fitting), lambda index: _render_row(self._fitting[index]))
+        yield TextPager(lines, follow=True, empty="nothing has happened yet")
 
     @property
     def _lines(self) -> TextPager:
-        return self.query_one("#log-lines", TextPager)
+        return self.query_one(TextPager)
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
@@ -92,17 +74,13 @@ class LogView(ThrottledView):
         self.workers.cancel_group(self, "log-older")
         self._rows, self._older, self._problem = [], None, ""
         self._filter_all()
-        if view_model.recent:
-            first = view_model.recent[0].seq
-        else:
-            first = max(view_model.seq - MAX_KEPT_EVENTS, 0) + 1
+        first = view_model.recent[0].seq if view_model.recent else max(view_model.seq - MAX_KEPT_EVENTS, 0) + 1
         self._tail = EventBackfill(build_log_row, after=first - 1)
         oldest = max(first - 1 - MAX_KEPT_EVENTS, 0)
         if first > 1 and oldest < first - 1:
             self._older = EventBackfill(build_log_row, after=oldest)
-            self.run_worker(
-                self._read_older(self._older, view_model, first - 1), group="log-older", exit_on_error=False
-            )
+            reading = self._read_older(self._older, view_model, first - 1)
+            self.run_worker(reading, group="log-older", exit_on_error=False)
 
     async def _catch_up(self, tail: EventBackfill[LogRow], view_model: ViewModel) -> None:
         try:
@@ -138,16 +116,14 @@ class LogView(ThrottledView):
 
     def action_level(self) -> None:
         """Show all events, only important ones, or only those that went wrong."""
-        self._level = {LogLevel.INFO: LogLevel.DETAIL, LogLevel.DETAIL: LogLevel.WARNING}.get(
-            self._level, LogLevel.INFO
-        )
+        self._level = LogLevel((self._level - 1) % len(LogLevel))
         self._filter_all()
 
     def _filter_all(self) -> None:
         """Filter all rows again; if the end was followed, it still is."""
-        is_following = self._lines.is_following or not len(self._shown)
-        self._anchor_seq = None if is_following else self._shown.rows[self._lines.cursor].seq
-        self._shown.rows, self._filtered_count = [], 0
+        is_following = self._lines.is_following or not len(self._fitting)
+        self._anchor_seq = None if is_following else self._fitting[self._lines.cursor].seq
+        self._fitting, self._filtered_count = [], 0
         self._filter_more()
         if is_following:
             self._lines.action_edge(True)
@@ -156,7 +132,7 @@ class LogView(ThrottledView):
         """Filter some more rows, and go on soon if there are others; the first and the last ones are drawn."""
         is_first = self._filtered_count == 0
         part = self._rows[self._filtered_count : self._filtered_count + _AT_ONCE]
-        self._shown.rows += [row for row in part if self._fits(row)]
+        self._fitting += filter(self._fits, part)
         self._filtered_count += len(part)
         is_last = self._filtered_count >= len(self._rows)
         if is_first:
@@ -170,11 +146,9 @@ class LogView(ThrottledView):
 
     def _restore_cursor(self) -> None:
         """Move to the event that had the cursor before rows were filtered anew, once it is there again."""
-        rows = self._shown.rows
-        if self._anchor_seq is not None and (
-            self._filtered_count == len(self._rows) or (rows and rows[-1].seq >= self._anchor_seq)
-        ):
-            self._lines.move_to(bisect_left(rows, self._anchor_seq, key=lambda row: row.seq))
+        rows, seq = self._fitting, self._anchor_seq
+        if seq is not None and (self._filtered_count == len(self._rows) or (rows and rows[-1].seq >= seq)):
+            self._lines.move_to(bisect_left(rows, seq, key=lambda row: row.seq))
             self._anchor_seq = None
 
     def _continue_filtering(self) -> None:
@@ -182,29 +156,24 @@ class LogView(ThrottledView):
         self._filter_more()
 
     def _fits(self, row: LogRow) -> bool:
-        return row.level >= self._level and (
-            not self.active_filter.terms or self.active_filter.matches_row(row.get_filter_values())
-        )
+        terms = self.active_filter.terms
+        return row.level >= self._level and (not terms or self.active_filter.matches_row(row.get_filter_values()))
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The event with the cursor."""
         place = self._lines.cursor
-        rows = self._shown.rows
-        if place < len(rows):
-            return [Subject("event", str(rows[place].seq), rows[place].text[:80])]
-        return []
+        return [Subject("event", str(row.seq), row.text[:80]) for row in self._fitting[place : place + 1]]
 
     @property
     def status_text(self) -> str:
         """The kind of events shown, and their number."""
-        level = {LogLevel.DETAIL: "all events", LogLevel.INFO: "events", LogLevel.WARNING: "warnings"}[self._level]
-        if self._older:
-            older = "  reading older ones"
-        else:
-            older = ""
-        if self._problem:
-            problem = f"  {self._problem[:60]}"
-        else:
-            problem = ""
-        return f"{len(self._shown):,} {level}{older}{problem}"
+        words = [f"{len(self._fitting):,} {_LEVELS[self._level]}", "reading older ones" * bool(self._older)]
+        return "  ".join(filter(None, (*words, self._problem[:60])))
+
+
+def _render_row(row: LogRow) -> Cell:
+    """Return time, name and words of an event."""
+    task = row.task if len(row.task) <= _TASK else f"…{row.task[1 - _TASK :]}"
+    who = f"{row.role:7} {task:{_TASK}}"
+    return [(f"{row.at.astimezone():%H:%M:%S}  ", "dim"), (f"{who}  ", "dim"), (row.text, _STYLES[row.level])]

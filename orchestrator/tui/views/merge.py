@@ -20,19 +20,13 @@ from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _WIDE = 110
-_GATES = {
-    "rules": ("RULES", 5),
-    "tests": ("TESTS", 9),
-    "review": ("REVIEW", 8),
-    "person": ("PERSON", 7),
-    "union": ("UNION", 5),
-}
+_GATE_WIDTHS = {"rules": 5, "tests": 9, "review": 8, "person": 7, "union": 5}
 _UNITS = (
     Column("place", "POS", 3, priority=4, to_the_right=True),
     Column("state", "STATE", 7),
     Column("task", "TASK", 14, grows=True),
     Column("try", "ATT", 3, priority=3, to_the_right=True),
-    *(Column(step, *_GATES[step], priority=2) for step in GATE_NAMES),
+    *(Column(step, step.upper(), _GATE_WIDTHS[step], priority=2) for step in GATE_NAMES),
     Column("age", "AGE", 6, priority=5, to_the_right=True),
 )
 _SHARDS = (
@@ -72,27 +66,25 @@ class MergeView(ThrottledView):
     def compose(self) -> ComposeResult:
         """Build a line that sums up, the table, and a line for what has no column where it is narrow."""
         yield Drawing(id="merge-line")
-        yield Table(_UNITS, empty="nothing is at the gates", id="merge-queue")
+        yield Table(_UNITS, empty="nothing is at the gates")
         yield Drawing(id="merge-why")
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint everything anew."""
         self._is_migration = view_model.state.run.mode == "migration"
-        columns: Sequence[Column] = _UNITS
+        self._titles, self._notes = {}, {}
         if self._is_migration:
-            columns = _SHARDS
             words, rows = render_shards_line(view_model.state), self._list_shards(view_model)
         else:
             words, rows = render_queue_line(view_model.state), self._list_units(view_model)
-        self.query_one("#merge-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title")]])
-        self._table.show_columns(_fit_columns(columns, self.size.width))
+        self.query_one("#merge-line", Drawing).show_rows([(words, "title")])
+        self.table.show_columns(_fit_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
         self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
-        self._table.set_empty_text(self.get_empty_text("nothing is at the gates"))
-        self._table.show_rows(rows)
+        self.table.set_empty_text(self.get_empty_text("nothing is at the gates"))
+        self.table.show_rows(rows)
         self.show_reason()
 
     def _list_units(self, view_model: ViewModel) -> list[Row]:
-        self._titles, self._notes = {}, {}
         rows = []
         for row in self.filter_rows(build_queue_rows(view_model.state, view_model.recent)):
             self._titles[row.unit], self._notes[row.unit] = row.title, row.note
@@ -100,7 +92,6 @@ class MergeView(ThrottledView):
         return rows
 
     def _list_shards(self, view_model: ViewModel) -> list[Row]:
-        self._titles, self._notes = {}, {}
         rows = []
         for row in self.filter_rows(build_shard_rows(view_model.state, view_model.recent)):
             self._titles[row.name], self._notes[row.name] = f"{row.files} files", row.note
@@ -110,36 +101,23 @@ class MergeView(ThrottledView):
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
         """Show why the unit or shard with the cursor stands where it does."""
-        why = self._notes.get(self._table.cursor or "", "")
-        self.query_one("#merge-why", Drawing).show_drawing(lambda _width, _height: [[(why, "")]])
-
-    @property
-    def _table(self) -> Table:
-        return self.query_one("#merge-queue", Table)
+        why = self._notes.get(self.table.cursor or "", "")
+        self.query_one("#merge-why", Drawing).show_rows([why])
 
     @on(Table.RowOpened)
     def open_report(self, message: Table.RowOpened) -> None:
         """Show the findings on a unit or a shard, and why it may land or not."""
-        message.stop()
         if message.key is None or self.view_model is None:
             return
-        if self._is_migration:
-            report = build_shard_report(self.view_model, message.key)
-        else:
-            report = build_unit_report(self.view_model, message.key)
-        if report is not None:
+        build_report = build_shard_report if self._is_migration else build_unit_report
+        if (report := build_report(self.view_model, message.key)) is not None:
             self.app.push_screen(ReportScreen(report))
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked ones, else the one with the cursor."""
         kind: SubjectKind = "shard" if self._is_migration else "unit"
-        return [Subject(kind, key, self._titles.get(key, "")) for key in self._table.selected_keys]
-
-    @property
-    def status_text(self) -> str:
-        """The number of rows that fit the filter, of all."""
-        return self.format_filter_count(len(self._table.rows))
+        return [Subject(kind, key, self._titles.get(key, "")) for key in self.table.selected_keys]
 
 
 def _fit_columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
@@ -148,8 +126,7 @@ def _fit_columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
         return columns
     fixed = []
     for column in columns:
-        width = 22 if column.grows else column.width
-        fixed.append(Column(column.key, column.title, width, column.priority))
+        fixed.append(Column(column.key, column.title, 22 if column.grows else column.width, column.priority))
     return [*fixed, _WHY]
 
 

@@ -1,7 +1,6 @@
 """The plan: the tree of tasks, how far each branch is, what tasks wait for, and why some ended otherwise."""
 
 from collections.abc import Sequence
-from operator import itemgetter
 from typing import ClassVar
 
 from textual import on
@@ -12,8 +11,8 @@ from textual.message import Message
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.tui.rows.glyphs import get_glyphs
 from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
+from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject
 from orchestrator.tui.views.cells import format_nonzero, render_bar
@@ -59,10 +58,7 @@ class PlanView(ThrottledView):
 
     TITLE = "Plan"
     KEYS = (
-        ("space", "fold, mark"),
-        ("enter", "open"),
-        ("v", "only blocked"),
-        ("z", "fold all"),
+        *(("space", "fold, mark"), ("enter", "open"), ("v", "only blocked"), ("z", "fold all")),
         ("← →", "fold, unfold"),
     )
     FIELDS = PLAN_KEYS
@@ -78,12 +74,12 @@ class PlanView(ThrottledView):
         self._folded: set[TaskId] | None = None
         self._is_only_blocked = False
         self._branches: frozenset[TaskId] = frozenset()
-        self._made: dict[TaskId, tuple[PlanRow, Row]] = {}
+        self._rows: dict[str, PlanRow] = {}
 
     def compose(self) -> ComposeResult:
         """Build a line that sums up, the tree, and a line for what has no column where it is narrow."""
         yield Drawing(id="plan-line")
-        yield _Tree(_SMALL, empty="no plan yet", id="plan-tree")
+        yield _Tree(_SMALL, empty="no plan yet")
         yield Drawing(id="plan-why")
 
     def paint_view(self, view_model: ViewModel) -> None:
@@ -92,47 +88,26 @@ class PlanView(ThrottledView):
         self._branches = tree.list_branches()
         rows = tree.build_rows(self._folds(view_model.state), self.active_filter, only_blocked=self._is_only_blocked)
         self.total_count = len(view_model.state.tasks)
-        table = self._table
         is_wide = self.size.width >= _WIDE
-        table.show_columns(_LARGE if is_wide else _SMALL)
+        self.table.show_columns(_LARGE if is_wide else _SMALL)
         self.query_one("#plan-why", Drawing).display = not is_wide
-        if self._is_only_blocked:
-            table.set_empty_text("nothing is blocked")
-        else:
-            table.set_empty_text(self.get_empty_text("no plan yet"))
-        self._made = {row.id: self._build_row(row) for row in rows}
-        table.show_rows(map(itemgetter(1), self._made.values()))
+        empty = "nothing is blocked" if self._is_only_blocked else self.get_empty_text("no plan yet")
+        self.table.set_empty_text(empty)
+        self._rows = {row.id: row for row in rows}
+        self.table.show_rows(self.build_rows(self._rows, _build_row))
         self.show_reason()
         words = render_plan_line(view_model.state, tree.count_activities())
         goal = to_one_line(view_model.state.run.goal, 400)
-        self.query_one("#plan-line", Drawing).show_drawing(
-            lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]]
-        )
+        self.query_one("#plan-line", Drawing).show_rows([[(words, "title"), (f"   {goal}", "dim")]])
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
         """Show what the task with the cursor waits for, or why it ended."""
-        why: list[Span] = []
-        if made := self._made.get(TaskId(self._table.cursor or "")):
-            why = _render_reason(made[0])
-        self.query_one("#plan-why", Drawing).show_drawing(lambda _width, _height: [why])
+        row = self._rows.get(self.table.cursor or "")
+        self.query_one("#plan-why", Drawing).show_rows([_render_reason(row)] if row else [])
 
-    def _build_row(self, row: PlanRow) -> tuple[PlanRow, Row]:
-        """Return a row with its cells; of thousands of rows most have not changed."""
-        before = self._made.get(row.id)
-        if before and before[0] == row:
-            return before
-        return (row, _build_row(row, is_ascii=self.is_ascii))
-
-    def _title(self, key: str) -> str:
-        made = self._made.get(TaskId(key))
-        if made:
-            return made[0].title
-        return ""
-
-    @property
-    def _table(self) -> Table:
-        return self.query_one("#plan-tree", Table)
+    def _build_subject(self, key: str) -> Subject:
+        return Subject("task", key, self._rows[key].title)
 
     def _folds(self, state: RunState) -> set[TaskId]:
         """Return the folded branches; of large plans, at first all below the top."""
@@ -147,20 +122,20 @@ class PlanView(ThrottledView):
     @on(_Tree.SpacePressed)
     def fold_or_mark(self) -> None:
         """Fold or unfold the branch with the cursor; mark a leaf and move on."""
-        name = TaskId(self._table.cursor or "")
+        name = TaskId(self.table.cursor or "")
         if name in self._branches:
             self._set(name, name not in (self._folded or ()))
         else:
-            self._table.toggle_marks([name])
-            self._table.action_move(1)
+            self.table.toggle_marks([name])
+            self.table.action_move(1)
 
     def action_set_folded(self, is_folded: bool) -> None:
         """Fold or unfold the branch with the cursor; from what cannot be folded, move to its parent."""
-        name = TaskId(self._table.cursor or "")
+        name = TaskId(self.table.cursor or "")
         if name in self._branches and (name in (self._folded or ())) != is_folded:
             self._set(name, is_folded)
         elif is_folded and self.view_model and name in self.view_model.state.tasks:
-            self._table.move_to(self.view_model.state.tasks[name].spec.parent or name)
+            self.table.move_to(self.view_model.state.tasks[name].spec.parent or name)
 
     def _set(self, name: TaskId, is_folded: bool) -> None:
         folded = self._folded or set()
@@ -186,26 +161,24 @@ class PlanView(ThrottledView):
     @on(Table.RowOpened)
     def open_task(self, message: Table.RowOpened) -> None:
         """Open a task."""
-        message.stop()
         if message.key is not None:
-            self.post_message(self.OpenRequested(Subject("task", message.key, self._title(message.key))))
+            self.post_message(self.OpenRequested(self._build_subject(message.key)))
 
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked tasks, else the one with the cursor."""
-        return [Subject("task", key, self._title(key)) for key in self._table.selected_keys]
+        return list(map(self._build_subject, self.table.selected_keys))
 
     @property
     def status_text(self) -> str:
         """The number of tasks shown, of all, where some are left out."""
-        shown = len(self._table.rows)
         if self._is_only_blocked:
-            return f"only blocked  {shown} of {self.total_count}"
-        return self.format_filter_count(shown)
+            return f"only blocked  {len(self.table.rows)} of {self.total_count}"
+        return super().status_text
 
 
-def _build_row(row: PlanRow, *, is_ascii: bool) -> Row:
-    title = "" if row.title == row.key else f"  {row.title}"
+def _build_row(row: PlanRow, is_ascii: bool) -> Row:
+    title = f"  {row.title}" * (row.title != row.key)
     glyphs = get_glyphs(is_ascii)
     task: list[Span] = [("  " * (row.depth + 1), "dim"), (row.id, ""), (title, "")]
     if row.is_branch or row.is_folded:

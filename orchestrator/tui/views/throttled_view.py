@@ -1,13 +1,14 @@
 """A view that does its work only when something has changed, and rests after work that took long."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from time import monotonic, thread_time
 from typing import Protocol, TypeVar
 
 from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView
+from orchestrator.tui.widgets.table import Row
 
 _REST = 9.0
 """So many times as long as its work kept a core does a view rest."""
@@ -24,9 +25,9 @@ class FilterableRow(Protocol):
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
         """Return the values that filters compare."""
-        ...
 
 
+T = TypeVar("T")
 R = TypeVar("R", bound=FilterableRow)
 
 
@@ -42,6 +43,7 @@ class ThrottledView(DashboardView):
         self.active_filter: RowFilter = NO_FILTER
         self.total_count = 0
         """The rows before the filter."""
+        self._built: dict[str, tuple[object, Row]] = {}
         self._painted: tuple[object, ...] = ()
         self._rests_until = 0.0
 
@@ -52,13 +54,8 @@ class ThrottledView(DashboardView):
     def show_view_model(self, view_model: ViewModel) -> None:
         """Paint, unless nothing has changed or it is too soon."""
         self.view_model = view_model
-        sign = (
-            view_model.state.started is not None,
-            view_model.seq,
-            view_model.connection,
-            self._clock(view_model.now),
-            self.size,
-        )
+        clock = int(view_model.now.timestamp() // _CLOCK_S)
+        sign = (view_model.seq, view_model.connection, clock, self.size)
         if view_model.state.started is None or sign == self._painted or monotonic() < self._rests_until:
             return
         if not self.children:  # it may be coming or going
@@ -75,6 +72,14 @@ class ThrottledView(DashboardView):
         if self.view_model is not None and self.is_mounted:
             self.show_view_model(self.view_model)
 
+    def build_rows(self, rows: Mapping[str, T], build_row: Callable[[T, bool], Row]) -> Iterator[Row]:
+        """Return the rows of a table, by key, built anew only where they differ: of thousands most have not changed."""
+        before, self._built = self._built, {}
+        for key, row in rows.items():
+            is_same = key in before and before[key][0] == row
+            self._built[key] = before[key] if is_same else (row, build_row(row, self.is_ascii))
+        return map(itemgetter(1), self._built.values())
+
     def filter_rows(self, rows: Iterable[R]) -> list[R]:
         """Return the rows that fit the filter, and count all of them."""
         self.total_count = 0
@@ -87,9 +92,7 @@ class ThrottledView(DashboardView):
 
     def get_empty_text(self, text: str) -> str:
         """Return the text of a table without rows: the filter may be the reason."""
-        if self.active_filter.text:
-            return "nothing fits"
-        return text
+        return "nothing fits" if self.active_filter.text else text
 
     def format_filter_count(self, shown: int) -> str:
         """Return `3 of 16`; empty without a filter."""
@@ -107,13 +110,9 @@ class ThrottledView(DashboardView):
         self.repaint_now()
 
     @property
-    def is_ascii(self) -> bool:
-        """True if only ASCII can be shown."""
-        return bool(getattr(getattr(self.app, "settings", None), "is_ascii", False))
-
-    @staticmethod
-    def _clock(now: datetime) -> int:
-        return int(now.timestamp() // _CLOCK_S)
+    def status_text(self) -> str:
+        """The number of the table's rows that fit the filter, of all."""
+        return self.format_filter_count(len(self.table.rows))
 
 
 def _rest(work_s: float) -> float:

@@ -1,7 +1,6 @@
 """One thing whole: a worker's conversation, its change, its tests, what was asked of it; or a file of a migration."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
 from textual.app import ComposeResult
@@ -13,36 +12,19 @@ from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.fleet import find_fleet_row
 from orchestrator.report.rows.row_filter import RowFilter
 from orchestrator.tui.keymap import get_key_hints
-from orchestrator.tui.panes.diff import DiffPane
-from orchestrator.tui.panes.files import FilesPane
+from orchestrator.tui.panes.diff import DiffPane, FilesPane
 from orchestrator.tui.panes.text import TextPane, show_checks, show_record
 from orchestrator.tui.panes.transcript import TranscriptPane
-from orchestrator.tui.rows.subject_details import (
-    ResolvedSubject,
-    render_subject_headline,
-    render_subject_info,
-    resolve_subject,
-)
+from orchestrator.tui.rows import subject_details
 from orchestrator.tui.run_feed.diff_reader import list_diff_endpoints
-from orchestrator.tui.settings import DEFAULT_SETTINGS
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.text_search import LineSource
 
-
-@dataclass(frozen=True)
-class _Tab:
-    key: str
-    title: str
-
-    @property
-    def pane(self) -> str:
-        return f"pane-{self.key}"
-
-
-_TABS = (_Tab("t", "Transcript"), _Tab("d", "Diff"), _Tab("e", "Tests"), _Tab("i", "Info"), _Tab("f", "Files"))
+_TABS = {"t": "Transcript", "d": "Diff", "e": "Tests", "i": "Info", "f": "Files"}
+"""The panes' names by their keys."""
 _NARROW = 80
 """Columns below which only the pane in front has its name."""
 
@@ -53,7 +35,7 @@ class WorkerView(DashboardView):
     TITLE = "Worker"
     DEFAULT_CSS = "WorkerView > ContentSwitcher { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(tab.key, f"pane('{tab.key}')", tab.title, show=False, id=f"worker.{tab.title.lower()}") for tab in _TABS
+        Binding(key, f"pane('{key}')", title, show=False, id=f"worker.{title.lower()}") for key, title in _TABS.items()
     ]
 
     def __init__(self, subject: Subject, *, id: str | None = None) -> None:  # noqa: A002
@@ -61,7 +43,7 @@ class WorkerView(DashboardView):
         self._subject = subject
         self._front = "f" if subject.kind == "file" else "t"
         self._view_model: ViewModel | None = None
-        self._whole = ResolvedSubject()
+        self._whole = subject_details.ResolvedSubject()
         self._row: AgentRow | None = None
         self._turns = -1
 
@@ -70,29 +52,21 @@ class WorkerView(DashboardView):
         yield StyledLine(id="worker-head")
         yield StyledLine(id="worker-tabs")
         with ContentSwitcher(initial=f"pane-{self._front}"):
-            yield TranscriptPane(is_ascii=self._is_ascii, id="pane-t")
+            yield TranscriptPane(is_ascii=self.is_ascii, id="pane-t")
             yield DiffPane(id="pane-d")
             yield TextPane(id="pane-e")
             yield TextPane(id="pane-i")
-            if self._subject.kind == "file":
-                yield TextPane(id="pane-f")
-            else:
-                yield FilesPane(id="pane-f")
+            yield (TextPane if self._subject.kind == "file" else FilesPane)(id="pane-f")
 
     @property
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
         """The keys of the pane in front, and those of the panes."""
         keys: list[tuple[str, str]] = []
         if self._row is not None:
-            pane_keys = {tab.key for tab in _TABS}
-            keys += [hint for hint in get_key_hints(self._row.activity) if hint[0] not in pane_keys]
+            keys += [hint for hint in get_key_hints(self._row.activity) if hint[0] not in _TABS]
         if self.is_mounted:
             keys += getattr(self.pane, "KEYS", ())
         return (*keys, ("t d e i f", "panes"), ("esc", "back"))
-
-    @property
-    def _is_ascii(self) -> bool:
-        return bool(getattr(self.app, "settings", DEFAULT_SETTINGS).is_ascii)
 
     @property
     def pane(self) -> Widget:
@@ -105,7 +79,7 @@ class WorkerView(DashboardView):
         if view_model.state.started is None or not self.children:  # it may be coming or going
             return
         kind = cast(Literal["session", "task", "unit", "file"], self._subject.kind)
-        self._whole = resolve_subject(view_model.state, kind, self._subject.id)
+        self._whole = subject_details.resolve_subject(view_model.state, kind, self._subject.id)
         self._row = find_fleet_row(
             view_model.state,
             view_model.last_session_events,
@@ -115,9 +89,8 @@ class WorkerView(DashboardView):
             path=self._whole.path,
             is_at_work=view_model.is_at_work,
         )
-        self.query_one("#worker-head", StyledLine).show_spans(
-            list(render_subject_headline(view_model.state, self._whole, self._row, self._is_ascii))
-        )
+        head = subject_details.render_subject_headline(view_model.state, self._whole, self._row, self.is_ascii)
+        self.query_one("#worker-head", StyledLine).show_spans(list(head))
         self._show_pane(view_model)
         self._show_tabs()
 
@@ -131,7 +104,7 @@ class WorkerView(DashboardView):
             case "e":
                 show_checks(self.query_one("#pane-e", TextPane), view_model, whole)
             case "i":
-                self.query_one("#pane-i", TextPane).show_lines(render_subject_info(state, whole))
+                self.query_one("#pane-i", TextPane).show_lines(subject_details.render_subject_info(state, whole))
             case _ if whole.path is not None and whole.path in state.migration.files:
                 show_record(self.query_one("#pane-f", TextPane), view_model, whole.path)
             case _:
@@ -149,7 +122,7 @@ class WorkerView(DashboardView):
         self._turns = turns
 
     def _show_tabs(self) -> None:
-        titles = {tab.key: tab.title for tab in _TABS}
+        titles = _TABS.copy()
         if self._row is not None and self._row.changed_lines:
             added, removed = self._row.changed_lines
             titles["d"] = f"Diff +{added}/-{removed}"
@@ -157,12 +130,8 @@ class WorkerView(DashboardView):
             titles["f"] = "Record"
         spans: list[Span] = []
         for key, title in titles.items():
-            if key == self._front:
-                spans.append((f" {key} {title} ", "chosen"))
-            elif self.size.width < _NARROW:
-                spans.append((f" {key} ", "dim"))
-            else:
-                spans.append((f" {key} {title} ", "dim"))
+            is_short = key != self._front and self.size.width < _NARROW
+            spans.append((f" {key} " if is_short else f" {key} {title} ", "chosen" if key == self._front else "dim"))
         if status := getattr(self.pane, "status_text", ""):
             spans.append((f"   {status}", "accent"))
         self.query_one("#worker-tabs", StyledLine).show_spans(spans)
@@ -180,23 +149,20 @@ class WorkerView(DashboardView):
         """Bring a clicked pane to the front."""
         event.stop()
         if event.line.id == "worker-tabs" and event.span < len(_TABS):
-            self.action_pane(_TABS[event.span].key)
+            self.action_pane(list(_TABS)[event.span])
 
     def on_diff_pane_diff_loaded(self, event: DiffPane.DiffLoaded) -> None:
         """List the files of the change."""
-        event.stop()
         if self._whole.path is None:
             self.query_one(FilesPane).show_files(self.query_one(DiffPane).files)
         self._show_tabs()
 
     def on_transcript_pane_status_changed(self, event: TranscriptPane.StatusChanged) -> None:
         """Show the status of the pane beside the tabs."""
-        event.stop()
         self._show_tabs()
 
     def on_files_pane_file_chosen(self, event: FilesPane.FileChosen) -> None:
         """Show the change of one file."""
-        event.stop()
         self.action_pane("d")
         self.query_one(DiffPane).move_to_file(event.path)
 

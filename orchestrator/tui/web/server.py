@@ -76,15 +76,12 @@ class DashboardServer(Server):
     @web.middleware
     async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Let in requests with the token; what they get may load nothing from elsewhere."""
-        given = request.query.get("token")
-        if given is not None and self._is_token(given):
+        cookie, is_secure = build_cookie_name(self.token), _get_scheme(request) == "https"
+        if self._is_token(request.query.get("token", "")):
             seeing = web.HTTPSeeOther(request.path, headers=_POLICY)
-            is_secure = _get_scheme(request) == "https"
-            seeing.set_cookie(
-                build_cookie_name(self.token), self.token, httponly=True, samesite="Strict", secure=is_secure
-            )
+            seeing.set_cookie(cookie, self.token, httponly=True, samesite="Strict", secure=is_secure)
             raise seeing
-        if not self._is_token(request.cookies.get(build_cookie_name(self.token), "")) or not _is_same_site(request):
+        if not self._is_token(request.cookies.get(cookie, "")) or not _is_same_site(request):
             text = "Open the address that `orchestrate watch --web` printed, with its token.\n"
             return web.Response(status=401, text=text, headers=_POLICY)
         response = await handler(request)
@@ -98,10 +95,7 @@ class DashboardServer(Server):
     async def handle_index(self, request: web.Request) -> Any:  # noqa: ANN401 -- the parent's is decorated
         """Return the page."""
         wanted = request.query.get("fontsize", "")
-        if _get_scheme(request) == "https":
-            kind = "wss"
-        else:
-            kind = "ws"
+        kind = "ws" + "s" * (_get_scheme(request) == "https")
         context = {
             "title": self.title,
             "socket": f"{kind}://{request.host}{request.app.router['websocket'].url_for()}",

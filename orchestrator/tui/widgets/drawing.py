@@ -3,16 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from rich.segment import Segment
 from textual.events import Resize
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.tui.widgets.styled_text import Span, build_spans, build_strip, get_raw_text, get_style_lookup
+from orchestrator.tui.widgets.styled_text import Cell, Span, build_spans, build_strip, get_raw_text, get_style_lookup
 
-Spans: TypeAlias = Sequence[Span]
-DrawRows: TypeAlias = Callable[[int, int], Sequence[Spans]]
+DrawRows: TypeAlias = Callable[[int, int], Sequence[Cell]]
 """Makes the rows for a width and a height in cells; what is too long or too much is cut."""
 
 
@@ -31,6 +29,10 @@ class Drawing(Widget):
         """Show the rows that this function makes from now on."""
         self._draw = draw
         self._make()
+
+    def show_rows(self, rows: Sequence[Cell]) -> None:
+        """Show these rows from now on, whatever the size."""
+        self.show_drawing(lambda _width, _height: rows)
 
     @property
     def words(self) -> list[str]:
@@ -51,25 +53,13 @@ class Drawing(Widget):
         if not width or not height:
             return
         before = self._rows
-        self._rows = [build_spans(list(row)) for row in self._draw(width, height)[:height]]
-        regions = []
-        for y in range(height):
-            if _row(before, y) != _row(self._rows, y):
-                regions.append(Region(0, y, width, 1))
+        self._rows = list(map(build_spans, self._draw(width, height)[:height]))
+        regions = [Region(0, y, width, 1) for y in range(height) if before[y : y + 1] != self._rows[y : y + 1]]
         if regions:
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
         """Return one row, exactly as wide as there is room."""
-        if y < len(self._rows):
-            strip = build_strip(_row(self._rows, y), get_style_lookup(self.app))
-        else:
-            strip = Strip([Segment("")])
-        drawn = strip.adjust_cell_length(self.size.width, self.rich_style)
+        spans = next(iter(self._rows[y : y + 1]), [])
+        drawn = build_strip(spans, get_style_lookup(self.app)).adjust_cell_length(self.size.width, self.rich_style)
         return drawn.apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
-
-
-def _row(rows: Sequence[list[Span]], y: int) -> list[Span]:
-    if y < len(rows):
-        return rows[y]
-    return []

@@ -29,12 +29,6 @@ class ScrollableText(ScrollArea):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"paged--cursor"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "Down", show=False, id="lines.down"),
-        Binding("up,k", "move(-1)", "Up", show=False, id="lines.up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="lines.page-down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="lines.page-up"),
-        Binding("home,g", "edge(False)", "First", show=False, id="lines.first"),
-        Binding("end,G", "edge(True)", "Last", show=False, id="lines.last"),
         Binding("right", "scroll_sideways(1)", "To the right", show=False, id="lines.right"),
         Binding("left", "scroll_sideways(-1)", "To the left", show=False, id="lines.left"),
         Binding("F", "follow", "Follow", show=False, id="lines.follow"),
@@ -53,17 +47,19 @@ class ScrollableText(ScrollArea):
     ) -> None:
         """`empty` is what is said while there are no lines."""
         super().__init__(id=id, classes=classes)
-        self._source: LineSource = source if source is not None else LineList()
+        self.source: LineSource = LineList() if source is None else source
+        self.cursor = 0
+        """The line with the cursor; 0 while there are none."""
         self._follow, self._wrap, self._empty = follow, wrap, empty
-        self._strips = StripCache(self._source, get_style_lookup(None))
-        self._cursor, self._count, self._widest = 0, 0, 0
+        self._strips = StripCache(self.source, get_style_lookup(None))
+        self._count, self._widest = 0, 0
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def show_text(self, source: LineSource, *, at_end: bool | None = None) -> None:
         """Show another text, from its beginning or its end; if `at_end` is None, from the end if it is followed."""
-        self._source = source
-        self._cursor, self._count, self._widest = 0, 0, 0
+        self.source = source
+        self.cursor, self._count, self._widest = 0, 0, 0
         self.redraw_text()
         self.scroll_at_once(x=0, y=0)
         if self._follow if at_end is None else at_end:
@@ -71,7 +67,7 @@ class ScrollableText(ScrollArea):
 
     def update_length(self) -> None:
         """Extend the drawing to lines that were added; those before are unchanged."""
-        is_following, before, count = self.is_following, self._count, len(self._source)
+        is_following, before, count = self.is_following, self._count, len(self.source)
         if count < before:
             self.invalidate_lines(0)
         elif count > before:
@@ -85,25 +81,15 @@ class ScrollableText(ScrollArea):
         """Draw lines from `first` on anew; there may be more of them or fewer."""
         is_following = self.is_following
         self._strips.invalidate_from(first)
-        self._cursor = self._clamp(self._cursor)
+        self.cursor = self._clamp(self.cursor)
         self._fit()
         if is_following:
-            self.move_to(len(self._source) - 1)
+            self.move_to(len(self.source) - 1)
         self.refresh()
-
-    @property
-    def source(self) -> LineSource:
-        """The text."""
-        return self._source
-
-    @property
-    def cursor(self) -> int:
-        """The line with the cursor; 0 while there are none."""
-        return self._cursor
 
     def move_to(self, index: int) -> None:
         """Put the cursor on a line, or on the nearest there is, and bring that in sight."""
-        self._cursor = self._clamp(index)
+        self.cursor = self._clamp(index)
         self._fit()
         self._scroll_to_cursor()
         self.refresh()
@@ -122,7 +108,7 @@ class ScrollableText(ScrollArea):
     @property
     def is_following(self) -> bool:
         """True if more text would scroll the view."""
-        return self._follow and self._cursor >= self._count - 1 and self.scroll_offset.y >= self.max_scroll_y
+        return self._follow and self.cursor >= self._count - 1 and self.scroll_offset.y >= self.max_scroll_y
 
     @property
     def wrap(self) -> bool:
@@ -139,16 +125,8 @@ class ScrollableText(ScrollArea):
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
-        """Go some lines down; up if negative."""
-        self.move_to(self._cursor + by)
-
-    def action_page(self, by: int) -> None:
-        """Go some screens down; up if negative."""
-        self.move_to(self._cursor + by * max(self.page_size.height - 1, 1))
-
-    def action_edge(self, is_last: bool) -> None:
-        """Go to the last line or the first one."""
-        self.move_to(len(self._source) - 1 if is_last else 0)
+        """Go some lines down, at most to the last one; up if negative."""
+        self.move_to(self.cursor + by)
 
     def action_scroll_sideways(self, by: int) -> None:
         """Scroll to the side."""
@@ -173,7 +151,7 @@ class ScrollableText(ScrollArea):
     def on_resize(self, event: Resize) -> None:
         """Fold anew; if the end was followed, it still is."""
         self.redraw_text()
-        if self._follow and self._cursor >= self._count - 1:
+        if self._follow and self.cursor >= self._count - 1:
             self.action_edge(True)
 
     def notify_style_update(self) -> None:
@@ -186,36 +164,29 @@ class ScrollableText(ScrollArea):
         super().watch_scroll_y(old_value, new_value)
         self._fit()
 
-    def render_line(self, y: int) -> Strip:
-        """Return one line of the screen."""
-        return self._render_text_line(y).apply_style(
-            self.rich_style
-        )  # what has no style cannot be made grey for NO_COLOR
-
-    def _render_text_line(self, y: int) -> Strip:
+    def render_content_line(self, y: int) -> Strip:
+        """Return one line of the screen without the style of the whole."""
         width, left = self.page_size.width, self.scroll_offset.x
         rows = self._lay_out_page()
         if y >= len(rows):
             return Strip([Segment(clean_line(self._empty))] if y == 0 and self._empty else []).adjust_cell_length(width)
         index, part = rows[y]
         strip = self._strips.get_strips(index)[part].crop_extend(left, left + width, None)
-        component = self.get_line_component(index)
-        if component:
+        if component := self.get_line_component(index):
             return strip.apply_style(self.get_component_rich_style(component, partial=True))
         return strip
 
     def get_line_component(self, index: int) -> str:
         """Return the component class that a line is drawn with; empty for none."""
-        if index == self._cursor:
+        if index == self.cursor:
             return "paged--cursor"
         return ""
 
     def redraw_text(self) -> None:
         """Draw everything anew: another text, width, or theme."""
         if self.is_mounted:
-            self._strips = StripCache(
-                self._source, get_style_lookup(self.app), self.page_size.width if self._wrap else None
-            )
+            width = self.page_size.width if self._wrap else None
+            self._strips = StripCache(self.source, get_style_lookup(self.app), width)
             self._fit()
             self.refresh()
 
@@ -231,12 +202,9 @@ class ScrollableText(ScrollArea):
 
     def _fit(self) -> None:
         """Set the area to scroll over: to the last lines that fill a screen, and to the widest line seen."""
-        height, count = self.page_size.height, len(self._source)
+        height, count = self.page_size.height, len(self.source)
         self._count = count
-        if count and height:
-            top = self._strips.find_top_line(count - 1, height)
-        else:
-            top = 0
+        top = self._strips.find_top_line(count - 1, height) if count and height else 0
         if not self._wrap:
             visible = {index for index, _ in self._lay_out_page()}
             self._widest = max([self._widest, *(self._strips.get_strips(index)[0].cell_length for index in visible)])
@@ -245,11 +213,11 @@ class ScrollableText(ScrollArea):
             self.virtual_size = size
 
     def _clamp(self, index: int) -> int:
-        return max(0, min(index, len(self._source) - 1))
+        return max(0, min(index, len(self.source) - 1))
 
     def _scroll_to_cursor(self) -> None:
-        if len(self._source) and self.page_size.height:
-            lowest = self._strips.find_top_line(self._cursor, self.page_size.height)
-            top = min(max(self.scroll_offset.y, lowest), self._cursor)
+        if len(self.source) and self.page_size.height:
+            lowest = self._strips.find_top_line(self.cursor, self.page_size.height)
+            top = min(max(self.scroll_offset.y, lowest), self.cursor)
             if top != self.scroll_offset.y:
                 self.scroll_at_once(y=top)

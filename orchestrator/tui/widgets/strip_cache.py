@@ -1,11 +1,13 @@
 """Lines of a text as strips for a screen, of which only those in sight are made and some are kept."""
 
+from itertools import accumulate
+
 from rich.cells import chop_cells
 from rich.style import Style
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from orchestrator.tui.widgets.styled_text import Span, StyleLookup, build_spans, build_strip, split_spans
+from orchestrator.tui.widgets.styled_text import Span, StyleLookup, build_spans, build_strip, get_raw_text, split_spans
 from orchestrator.tui.widgets.text_search import LineSource, TextSearch
 
 MAX_LINE_CELLS = 2_000
@@ -69,27 +71,20 @@ class StripCache:
     def _made(self, index: int) -> list[Strip]:
         spans = build_spans(self.source.get_line(index), MAX_LINE_CELLS)
         rows = self._folded(spans)
-        if self._search is None:
-            return [build_strip(row, self._style_of) for row in rows]
-        marks = self._search.find_matches("".join(text for text, _ in spans))
-        if marks:
+        if self._search and (marks := self._search.find_matches(get_raw_text(spans))):
             return self._marked(rows, marks)
         return [build_strip(row, self._style_of) for row in rows]
 
     def _folded(self, spans: list[Span]) -> list[list[Span]]:
         if self._width is None:
             return [spans]
-        rows = chop_cells("".join(text for text, _ in spans), max(self._width, 2))
-        cuts, position = [], 0
-        for row in rows[:-1]:
-            position += len(row)
-            cuts.append(position)
-        return split_spans(spans, cuts)
+        rows = chop_cells(get_raw_text(spans), max(self._width, 2))
+        return split_spans(spans, list(accumulate(map(len, rows[:-1]))))
 
     def _marked(self, rows: list[list[Span]], marks: list[tuple[int, int]]) -> list[Strip]:
         found, start = [], 0
         for row in rows:
-            length = sum(len(text) for text, _ in row)
+            length = len(get_raw_text(row))
             cuts: list[int] = []
             for first, end in marks:
                 if first < start + length and end > start:

@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from orchestrator.tui.theme import get_theme_style
-from orchestrator.tui.widgets.styled_text import clean_line
+from orchestrator.tui.widgets.styled_text import clean_line, get_raw_text
 
 Spans = Sequence[tuple[str, str]]
 """Texts with the names of their styles."""
@@ -25,13 +25,7 @@ class StyledLine(Widget):
 
         def __init__(self, line: "StyledLine", span: int) -> None:
             super().__init__()
-            self.line = line
-            self.span = span
-
-        @property
-        def control(self) -> "StyledLine":
-            """The line that was clicked."""
-            return self.line
+            self.line, self.span = line, span
 
         @property
         def key(self) -> str:
@@ -41,35 +35,30 @@ class StyledLine(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
-        self._spans: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def spans(self) -> Spans:
-        """The spans."""
-        return self._spans
+        self.spans: Spans = ()
 
     @property
     def words(self) -> str:
         """The text without styles."""
-        return "".join(text for text, _ in self._spans)
+        return get_raw_text(list(self.spans))
 
     def show_spans(self, spans: Spans) -> None:
         """Show these spans from now on; whatever their texts hold, they are drawn as one harmless line."""
-        if (new := tuple((clean_line(text), style) for text, style in spans)) != self._spans:
-            self._spans = new
+        if (new := tuple((clean_line(text), style) for text, style in spans)) != self.spans:
+            self.spans = new
             self.refresh()
 
     def render(self) -> Text:
         """Return the line for Textual."""
         line = Text(no_wrap=True, overflow="crop", end="")
-        for text, name in self._spans:
+        for text, name in self.spans:
             line.append(text, get_theme_style(name, self.app.theme))
         return line
 
     def on_click(self, event: Click) -> None:
         """Find the span under the pointer."""
         end = 0
-        for at, (text, _) in enumerate(self._spans):
+        for at, (text, _) in enumerate(self.spans):
             end += cell_len(text)
             if event.x < end:
                 self.post_message(self.SpanClicked(self, at))

@@ -40,7 +40,6 @@ class HasStyles(Protocol):
 
     def get_style(self, name: str) -> Style:
         """Return the style of this name; without effect if there is none."""
-        ...
 
 
 def get_style_lookup(app: object) -> StyleLookup:
@@ -129,7 +128,7 @@ def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]
 
 def build_strip(spans: Iterable[Span], style_of: StyleLookup) -> Strip:
     """Return clean spans as a strip of Textual."""
-    return Strip(_segments(spans, style_of))
+    return Strip([Segment(text, style_of(style) if style else None) for text, style in spans if text])
 
 
 def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: bool = False) -> list[Segment]:
@@ -155,11 +154,3 @@ def _end_of(text: str, width: int) -> str:
     while cell_len(shown) >= width:
         shown = shown[1:]
     return f"…{shown}"
-
-
-def _segments(spans: Iterable[Span], style_of: StyleLookup) -> list[Segment]:
-    segments = []
-    for text, style in spans:
-        if text:
-            segments.append(Segment(text, style_of(style) if style else None))
-    return segments

@@ -1,6 +1,6 @@
 """A table of up to some thousand rows that is brought up to date several times a second and draws only what changed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -28,6 +28,7 @@ class Table(ScrollArea):
     Styles are names, see `styled_text.HasStyles`.
     """
 
+    HEADER_LINES = 1
     DEFAULT_CSS = """
     Table { overflow-x: hidden; }
     Table > .table--header { text-style: bold; color: $text-muted; }
@@ -37,12 +38,6 @@ class Table(ScrollArea):
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"table--header", "table--cursor", "table--mark"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "Down", show=False, id="table.down"),
-        Binding("up,k", "move(-1)", "Up", show=False, id="table.up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="table.page-down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="table.page-up"),
-        Binding("home,g", "edge(False)", "First", show=False, id="table.first"),
-        Binding("end,G", "edge(True)", "Last", show=False, id="table.last"),
         Binding("space", "mark", "Mark", show=False, id="table.mark"),
         Binding("enter", "open", "Open", show=False, id="table.open"),
     ]
@@ -50,14 +45,9 @@ class Table(ScrollArea):
     class RowHighlighted(Message):
         """The cursor is on another row now, or on none."""
 
-        def __init__(self, table: "Table", key: str | None) -> None:
+        def __init__(self, key: str | None) -> None:
             super().__init__()
-            self.table, self.key = table, key
-
-        @property
-        def control(self) -> "Table":
-            """The table, for `@on(Table.RowHighlighted, "#id")`."""
-            return self.table
+            self.key = key
 
     class RowOpened(RowHighlighted):
         """A row was opened: return, or a double click."""
@@ -65,9 +55,9 @@ class Table(ScrollArea):
     class HeaderClicked(Message):
         """A column's title was clicked."""
 
-        def __init__(self, table: "Table", column: str) -> None:
+        def __init__(self, column: str) -> None:
             super().__init__()
-            self.table, self.column = table, column
+            self.column = column
 
     def __init__(
         self,
@@ -79,11 +69,10 @@ class Table(ScrollArea):
     ) -> None:
         """`empty` is what is said while there are no rows."""
         super().__init__(id=id, classes=classes)
-        self._columns = tuple(columns)
+        self._columns, self._empty = tuple(columns), empty
         self._extents: list[ColumnExtent] = []
         self._rows = TableRows()
         self._highlighted: str | None = None
-        self._empty = empty
         self._height_before = 0
         self.is_cursor_placed = False
         """True once somebody has moved the cursor."""
@@ -124,9 +113,8 @@ class Table(ScrollArea):
     @property
     def cursor(self) -> str | None:
         """The key of the row with the cursor; None while there are no rows."""
-        if self._rows.current_row:
-            return self._rows.current_row.key
-        return None
+        row = self._rows.current_row
+        return row.key if row else None
 
     @property
     def marked_keys(self) -> Sequence[str]:
@@ -142,10 +130,10 @@ class Table(ScrollArea):
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on a row; return False if there is none of this key."""
-        index = self._rows.find_row_index(key)
-        if index is not None:
-            self._move(index)
-        return index is not None
+        if (index := self._rows.find_row_index(key)) is None:
+            return False
+        self._move(index)
+        return True
 
     def toggle_marks(self, keys: Iterable[str]) -> None:
         """Mark rows, or take away the marks of those that have them."""
@@ -153,28 +141,12 @@ class Table(ScrollArea):
         self._rows.toggle_marks(keys)
         self._draw(before)
 
-    def clear_marks(self) -> None:
-        """Take all marks away."""
-        before = self._capture_lines()
-        self._rows.clear_marks()
-        self._draw(before)
-
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
-        """Go some rows down; up if negative."""
+        """Go some rows down, at most to the last one; up if negative."""
         self.is_cursor_placed = True
         self._move(self._rows.cursor + by)
-
-    def action_page(self, by: int) -> None:
-        """Go some screens down; up if negative."""
-        self.is_cursor_placed = True
-        self._move(self._rows.cursor + by * max(self.page_size.height - 2, 1))
-
-    def action_edge(self, is_last: bool) -> None:
-        """Go to the last row or the first one."""
-        self.is_cursor_placed = True
-        self._move(len(self._rows) if is_last else 0)
 
     def action_mark(self) -> None:
         """Mark the row with the cursor, or take its mark away, and go to the next one."""
@@ -185,7 +157,7 @@ class Table(ScrollArea):
     def action_open(self) -> None:
         """Ask for the row with the cursor to be shown whole."""
         if self.cursor is not None:
-            self.post_message(self.RowOpened(self, self.cursor))
+            self.post_message(self.RowOpened(self.cursor))
 
     def on_click(self, event: Click) -> None:
         """Choose a row; a second click opens it, and one with ctrl marks it."""
@@ -193,7 +165,7 @@ class Table(ScrollArea):
         if y == 0:
             over = next((place for place in self._extents if place.x <= x < place.x + place.width), None)
             if over is not None:
-                self.post_message(self.HeaderClicked(self, over.column.key))
+                self.post_message(self.HeaderClicked(over.column.key))
             return
         row = self._rows.get_row(self._get_row_index(y)) if y > 0 else None
         if row is None:
@@ -219,24 +191,14 @@ class Table(ScrollArea):
         if was_in_sight:
             self._scroll_to_cursor()
 
-    def notify_style_update(self) -> None:
-        """Draw all anew: the theme may be another one."""
-        super().notify_style_update()
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
+    def render_content_line(self, y: int) -> Strip:
         """Return one line of the screen: the titles, or a row."""
-        return self._render_table_line(y).apply_style(
-            self.rich_style
-        )  # what has no style cannot be made grey for NO_COLOR
-
-    def _render_table_line(self, y: int) -> Strip:
         width = self.page_size.width
         if y == 0:
             return self._render_header().adjust_cell_length(width)
         row, has_cursor, is_marked = self._capture_line(self._get_row_index(y))
         if row is None:
-            words = clean_line(self._empty) if y == 1 and not self._rows else ""
+            words = clean_line(self._empty) * (y == 1 and not self._rows)
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
         strip = self._render_row(row, has_cursor, is_marked).adjust_cell_length(width)
         for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
@@ -244,22 +206,22 @@ class Table(ScrollArea):
         return strip
 
     def _render_header(self) -> Strip:
-        return self._fill_strip([(place, place.column.title) for place in self._extents], "  ").apply_style(
-            self.get_component_rich_style("table--header", partial=True)
-        )
+        strip = self._fill_strip({column.key: column.title for column in self._columns}, "  ")
+        return strip.apply_style(self.get_component_rich_style("table--header", partial=True))
 
     def _render_row(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
-        gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
-        strip = self._fill_strip([(place, row.cells.get(place.column.key, "")) for place in self._extents], gutter)
+        gutter = " >"[has_cursor] + " *"[is_marked]
+        strip = self._fill_strip(row.cells, gutter)
         if row.style:
             return strip.apply_style(get_style_lookup(self.app)(row.style))
         return strip
 
-    def _fill_strip(self, cells: Iterable[tuple[ColumnExtent, Cell]], gutter: str) -> Strip:
+    def _fill_strip(self, cells: Mapping[str, Cell], gutter: str) -> Strip:
         style_of = get_style_lookup(self.app)
         segments = [Segment(gutter)]
         x = len(gutter)
-        for place, cell in cells:
+        for place in self._extents:
+            cell = cells.get(place.column.key, "")
             if place.x > x:
                 segments.append(Segment(" " * (place.x - x)))
             segments += fit_cell(cell, place.width, style_of, to_the_right=place.column.to_the_right)
@@ -292,15 +254,14 @@ class Table(ScrollArea):
 
     def _capture_lines(self) -> tuple[int, list[_LineState]]:
         """Return what stands on each line of the screen, and the row at the top."""
-        return self.scroll_offset.y, [
-            self._capture_line(self._get_row_index(y)) for y in range(1, self.page_size.height)
-        ]
+        top, height = self.scroll_offset.y, self.page_size.height
+        return top, list(map(self._capture_line, range(top, top + height - 1)))
 
     def _draw(self, before: tuple[int, list[_LineState]]) -> None:
         """Draw what differs from how things looked; scrolling draws all by itself."""
         if self.cursor != self._highlighted:
             self._highlighted = self.cursor
-            self.post_message(self.RowHighlighted(self, self.cursor))
+            self.post_message(self.RowHighlighted(self.cursor))
         top, looks = self._capture_lines()
         if top == before[0]:
             regions: list[Region] = []

@@ -52,10 +52,7 @@ def lay_out_columns(columns: Sequence[Column], width: int, margin: int = 0) -> l
     growing = sum(column.grows for column in shown)
     found, x = [], margin
     for column in shown:
-        if column.grows:
-            share = -(-spare // growing)
-        else:
-            share = 0
+        share = -(-spare // growing) if column.grows else 0
         wide = min(column.width + share, width - x)
         if wide <= 0:
             break
@@ -110,10 +107,7 @@ class TableRows:
 
     def replace_rows(self, rows: Iterable[Row]) -> None:
         """Replace the rows. Marks of gone rows go too; if the cursor's row is gone, the cursor stays at its place."""
-        if self.current_row:
-            key = self.current_row.key
-        else:
-            key = ""
+        key = self.current_row.key if self.current_row else ""
         self._rows = tuple(rows)
         self._at = {row.key: index for index, row in enumerate(self._rows)}
         self._marks &= self._at.keys()
@@ -134,7 +128,3 @@ class TableRows:
     def toggle_marks(self, keys: Iterable[str]) -> None:
         """Mark those of the rows that are not marked, unmark those that are."""
         self._marks ^= set(keys) & self._at.keys()
-
-    def clear_marks(self) -> None:
-        """Remove all marks."""
-        self._marks.clear()

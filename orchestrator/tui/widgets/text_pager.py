@@ -10,9 +10,9 @@ from textual.message import Message
 from orchestrator.tui.terminal.clipboard import copy_text
 from orchestrator.tui.widgets.scrollable_text import ScrollableText
 from orchestrator.tui.widgets.styled_text import get_clean_text
-from orchestrator.tui.widgets.text_search import LineList, LineSource, TextSearch
+from orchestrator.tui.widgets.text_search import LazyLines, LineList, LineSource, TextSearch
 
-__all__ = ["LineList", "LineSource", "SearchPosition", "TextPager"]
+__all__ = ["LazyLines", "LineList", "LineSource", "SearchPosition", "TextPager"]
 
 _SLICE_S = 0.008
 
@@ -48,36 +48,27 @@ class TextPager(ScrollableText):
     class LineOpened(Message):
         """More of the line with the cursor is wanted: return, or a double click."""
 
-        def __init__(self, lines: "TextPager", index: int) -> None:
+        def __init__(self, index: int) -> None:
             super().__init__()
-            self.lines, self.index = lines, index
-
-        @property
-        def control(self) -> "TextPager":
-            """The text, for `@on(TextPager.LineOpened, "#id")`."""
-            return self.lines
+            self.index = index
 
     class SearchFinished(Message):
         """A search has looked at the whole text."""
 
-        def __init__(self, lines: "TextPager", at: SearchPosition) -> None:
+        def __init__(self, at: SearchPosition) -> None:
             super().__init__()
-            self.lines, self.at = lines, at
-
-        @property
-        def control(self) -> "TextPager":
-            """The text, for `@on(TextPager.SearchFinished, "#id")`."""
-            return self.lines
+            self.at = at
 
     _search: TextSearch | None = None
-    _found: SearchPosition | None = None
+    search_position: SearchPosition | None = None
+    """The place of the search; None without a search, or before all was searched."""
     _anchor: int | None = None
     """The line at which selecting began."""
     _is_dragging = False
 
     def show_text(self, source: LineSource, *, at_end: bool | None = None) -> None:
         """Show another text; nothing is selected or searched for in it."""
-        self._anchor = self._search = self._found = None
+        self._anchor = self._search = self.search_position = None
         super().show_text(source, at_end=at_end)
 
     def invalidate_lines(self, first: int) -> None:
@@ -95,20 +86,15 @@ class TextPager(ScrollableText):
 
     # --- searching ---------------------------------------------------------------------------------------------------
 
-    @property
-    def search_position(self) -> SearchPosition | None:
-        """The place of the search; None without a search, or before all was searched."""
-        return self._found
-
     def find_text(self, text: str, *, backwards: bool = False) -> None:
         """Move to the next line with these words, from the cursor's on, in slices that hold nothing up."""
-        self._found, self._search = None, TextSearch(text) if text else None
+        self.search_position, self._search = None, TextSearch(text) if text else None
         self.redraw_text()
-        self._go_to_hit(self._cursor + (1 if backwards else -1), backwards)
+        self._go_to_hit(self.cursor + (1 if backwards else -1), backwards)
 
     def action_next(self, backwards: bool) -> None:
         """Go to the next hit."""
-        self._go_to_hit(self._cursor, backwards)
+        self._go_to_hit(self.cursor, backwards)
 
     def redraw_text(self) -> None:
         """Draw everything anew, with the hits of the search."""
@@ -125,7 +111,7 @@ class TextPager(ScrollableText):
         hit: int | None = None
         is_whole = False
         while not is_whole and search is self._search:
-            is_whole = search.search_more(self._source, _SLICE_S)
+            is_whole = search.search_more(self.source, _SLICE_S)
             if hit is None:
                 find = search.find_previous_hit if backwards else search.find_next_hit
                 hit = find(start, is_whole)
@@ -134,22 +120,22 @@ class TextPager(ScrollableText):
             await checkpoint()
         if search is self._search:
             rank = 0 if hit is None else search.get_rank(hit)
-            self._found = SearchPosition(search.text, hit, rank, len(search.hits))
-            self.post_message(self.SearchFinished(self, self._found))
+            self.search_position = SearchPosition(search.text, hit, rank, len(search.hits))
+            self.post_message(self.SearchFinished(self.search_position))
 
     # --- selecting ---------------------------------------------------------------------------------------------------
 
     @property
     def selected_lines(self) -> range:
         """The lines that are selected; that with the cursor if none are."""
-        anchor = self._cursor if self._anchor is None else self._anchor
-        first, last = sorted((self._cursor, anchor))
-        return range(first, min(last + 1, len(self._source)))
+        anchor = self.cursor if self._anchor is None else self._anchor
+        first, last = sorted((self.cursor, anchor))
+        return range(first, min(last + 1, len(self.source)))
 
     @property
     def selected_text(self) -> str:
         """The selected lines for the clipboard, without anything that a terminal would act on."""
-        return "\n".join(get_clean_text(self._source.get_line(index)) for index in self.selected_lines)
+        return "\n".join(get_clean_text(self.source.get_line(index)) for index in self.selected_lines)
 
     def get_line_component(self, index: int) -> str:
         """Return the component class that a line is drawn with."""
@@ -168,12 +154,12 @@ class TextPager(ScrollableText):
     def action_extend(self, by: int) -> None:
         """Select lines from the cursor on."""
         if self._anchor is None:
-            self._anchor = self._cursor
+            self._anchor = self.cursor
         self.action_move(by)
 
     def action_select(self) -> None:
         """Start to select lines, or stop."""
-        self._anchor = self._cursor if self._anchor is None else None
+        self._anchor = self.cursor if self._anchor is None else None
         self.refresh()
 
     def action_unselect(self) -> None:
@@ -183,14 +169,14 @@ class TextPager(ScrollableText):
 
     def action_copy(self) -> None:
         """Copy the selected lines."""
-        if len(self._source):
+        if len(self.source):
             self.notify(copy_text(self.app, self.selected_text), markup=False)
             self.action_unselect()
 
     def action_open(self) -> None:
         """Post the line with the cursor as opened."""
-        if len(self._source):
-            self.post_message(self.LineOpened(self, self._cursor))
+        if len(self.source):
+            self.post_message(self.LineOpened(self.cursor))
 
     # --- the mouse ---------------------------------------------------------------------------------------------------
 
@@ -207,8 +193,8 @@ class TextPager(ScrollableText):
         """Select the lines that the mouse is drawn over."""
         if self._is_dragging:
             index = self.find_line_at(min(max(self.get_page_offset(event).y, 0), self.page_size.height - 1))
-            if index is not None and index != self._cursor:
-                self.action_extend(index - self._cursor)
+            if index is not None and index != self.cursor:
+                self.action_extend(index - self.cursor)
 
     def on_mouse_up(self, event: MouseUp) -> None:
         """End the selection by mouse."""

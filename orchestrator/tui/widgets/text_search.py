@@ -3,7 +3,8 @@
 import re
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.tui.widgets.styled_text import Cell, clean_line, get_raw_text
@@ -14,18 +15,16 @@ class LineSource(Protocol):
 
     def __len__(self) -> int:
         """Return the number of lines by now."""
-        ...
 
     def get_line(self, index: int) -> Cell:
         """Return one line, counted from 0. It may hold anything: it is made harmless before it is drawn."""
-        ...
 
 
+@dataclass
 class LineList:
     """A text that is a list of lines; it may grow."""
 
-    def __init__(self, lines: Sequence[Cell] = ()) -> None:
-        self.lines = lines
+    lines: Sequence[Cell] = ()
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -33,6 +32,21 @@ class LineList:
     def get_line(self, index: int) -> Cell:
         """Return one line."""
         return self.lines[index]
+
+
+@dataclass(frozen=True)
+class LazyLines:
+    """A text whose lines are counted and made by two functions."""
+
+    count_lines: Callable[[], int]
+    make_line: Callable[[int], Cell]
+
+    def __len__(self) -> int:
+        return self.count_lines()
+
+    def get_line(self, index: int) -> Cell:
+        """Return one line."""
+        return self.make_line(index)
 
 
 class TextSearch:
@@ -58,7 +72,7 @@ class TextSearch:
         return self.searched_count >= len(source)
 
     def _is_in(self, text: str) -> bool:
-        if not (text.isprintable()):
+        if not text.isprintable():
             text = clean_line(text)
         return self.text in (text if self._has_capitals else text.lower())
 
@@ -73,9 +87,7 @@ class TextSearch:
         place = bisect_right(self.hits, index)
         if place < len(self.hits):
             return self.hits[place]
-        if self.hits and is_whole:
-            return self.hits[0]
-        return None
+        return self.hits[0] if self.hits and is_whole else None
 
     def find_previous_hit(self, index: int, is_whole: bool) -> int | None:
         """Return the hit before a line, as `find_next_hit`."""
@@ -84,9 +96,7 @@ class TextSearch:
         place = bisect_left(self.hits, index)
         if place:
             return self.hits[place - 1]
-        if self.hits and is_whole:
-            return self.hits[-1]
-        return None
+        return self.hits[-1] if self.hits and is_whole else None
 
     def get_rank(self, index: int) -> int:
         """Return the rank of a hit among all hits, counted from 1."""

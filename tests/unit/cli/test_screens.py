@@ -12,7 +12,7 @@ _LOADED = """
 import sys
 import orchestrator.cli.dashboard.actions, orchestrator.cli.dashboard.screen, orchestrator.cli.dashboard.watch
 import orchestrator.tui.app, orchestrator.tui.plain_follower, orchestrator.tui.run_feed.feed
-from orchestrator.tui.tabs import BURNDOWN_TAB, DETAIL_VIEWS, TABS, load_view_class
+from orchestrator.tui.view_stack import BURNDOWN_TAB, DETAIL_VIEWS, TABS, load_view_class
 for path in {*(tab.path for tab in (*TABS, BURNDOWN_TAB)), *DETAIL_VIEWS.values()}:
     load_view_class(path)
 print(" ".join(sys.modules))

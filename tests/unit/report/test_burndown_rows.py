@@ -5,11 +5,13 @@ import pytest
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration.files import FileStatus
+from orchestrator.report.migration.burndown import build_failure_signatures
+from orchestrator.report.migration.file_groups import build_file_groups
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
 from orchestrator.report.rows.row_filter import parse_filter
-from orchestrator.tui.rows.burndown_rows import build_group_rows, build_signature_rows, render_burndown_head
 from orchestrator.tui.rows.log_rows import LOG_KEYS, LogLevel, build_log_row
+from orchestrator.tui.views.burndown_cells import render_burndown_head
 from tests.running.goal_events import asks, ended, judged, recorded
 from tests.running.migrated import END, ODD, WHY, told
 
@@ -17,14 +19,14 @@ from tests.running.migrated import END, ODD, WHY, told
 def test_the_files_behind_a_group_are_those_that_it_counts() -> None:
     state = told()
     for by in ("owner", "dir"):
-        for row in build_group_rows(state, by):
+        for row in build_file_groups(state, by):
             files = list_group_files(state, by, row.name)
             assert (row.files, row.done) == (len(files), sum(file.status == FileStatus.MERGED for file in files))
 
 
 def test_the_files_behind_a_failure_are_those_that_it_counts() -> None:
     state = told()
-    rows = build_signature_rows(state)
+    rows = build_failure_signatures(state)
     assert {row.signature: row.files for row in rows} == {WHY: 1, ODD: 1}
     assert {row.signature: len(list_files_by_signature(state, row.signature)) for row in rows} == {WHY: 1, ODD: 1}
 
@@ -46,7 +48,7 @@ def test_what_models_cost_for_a_file_is_na_where_nobody_knows() -> None:
     state = told(*known, *unknown)
     prices = {row.path: row.price for row in build_file_rows(state, state.migration.files.values()) if row.price}
     assert prices == {"lib/test_g.py": "$0.25", "app/test_b.py": "n/a"}
-    assert {row.name: row.price for row in build_group_rows(state, "dir")} == {"app": "n/a", "lib": "$0.25", "odd": ""}
+    assert {row.name: row.price for row in build_file_groups(state, "dir")} == {"app": "n/a", "lib": "$0.25", "odd": ""}
 
 
 def test_the_heading_tells_how_far_it_is_and_what_can_be_done() -> None:

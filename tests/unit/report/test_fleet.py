@@ -26,7 +26,7 @@ from orchestrator.report.rows.activity import ACTIVITY_GLYPHS, STYLES, Activity
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.fleet import STALL_S, build_fleet_rows, render_fleet_lines
 from orchestrator.report.rows.row_filter import parse_filter
-from orchestrator.tui.rows.fleet_order import FLEET_ORDERS, FleetViewOptions
+from orchestrator.tui.views.fleet import FLEET_ORDERS, FleetViewOptions
 from tests.golden import DATA
 from tests.running.journals import START, Fleet
 

@@ -11,8 +11,17 @@ from orchestrator.domain.event.run import RunEnded
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.report.cost.breakdown import build_cost_breakdown
 from orchestrator.report.rows.row_filter import parse_filter
-from orchestrator.tui.rows.spend_rows import SPEND_KEYS, SPEND_SIDES, build_spend_rows, render_spend_lines
-from orchestrator.tui.rows.spending import BIN_S, SpendLog, forecast_cost, get_cost_per_landed, get_hourly_cost
+from orchestrator.tui.rows.spending import (
+    BIN_S,
+    SPEND_KEYS,
+    SPEND_SIDES,
+    SpendLog,
+    build_spend_rows,
+    forecast_cost,
+    get_cost_per_landed,
+    get_hourly_cost,
+    render_spend_lines,
+)
 from tests.running import migrated
 from tests.running.goal_events import DAY, asks, begun, created, ended, judged, merged, recorded, told, worked
 

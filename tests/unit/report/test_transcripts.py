@@ -16,8 +16,9 @@ from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.log.last_event import find_last_session_event
-from orchestrator.tui.rows.transcript import Transcript, render_transcript_lines
+from orchestrator.tui.rows.transcript import Transcript
 from orchestrator.tui.rows.transcript_items import TranscriptLevel
+from tests.tui.sources import render_transcript_lines
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 SHARED = {"task": TaskId("a"), "session": SessionId("work:a@1")}

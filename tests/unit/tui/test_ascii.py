@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 
-from orchestrator.tui.terminal.ascii_filter import AsciiFilter, convert_to_ascii
+from orchestrator.tui.terminal.line_filters import AsciiFilter, convert_to_ascii
 
 
 @given(st.text())
