@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from anyio import to_thread
+from pydantic import Field
 
 from orchestrator.config.layers import PROJECT_FILE
 from orchestrator.config.model import Config
@@ -15,6 +16,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.llm.litellm_adapter.credentials import get_key_variable
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, ProjectContext, load_project_context, open_repository
+from orchestrator.report.read_model import Document
 from orchestrator.scaffold.project_toml import render_project_toml
 from orchestrator.scaffold.recipe_file import read_project
 from orchestrator.workflows import (
@@ -44,26 +46,15 @@ class ProjectFileRequest:
     is_dry: bool = False
 
 
-@dataclass(frozen=True)
-class ProjectFile:
+class ProjectFile(Document):
     """The file, its text, its findings, and what a person has to do."""
 
+    schema_name: Literal["orchestrate.initial/1"] = Field(default="orchestrate.initial/1", alias="schema")
     file: Path
+    is_written: bool = Field(alias="written")
     text: str
-    is_written: bool
     found: tuple[str, ...] = ()
     to_do: tuple[str, ...] = ()
-
-    def as_object(self) -> dict[str, Any]:
-        """Return the object for --json."""
-        return {
-            "schema": "orchestrate.initial/1",
-            "file": str(self.file),
-            "written": self.is_written,
-            "text": self.text,
-            "found": list(self.found),
-            "to_do": list(self.to_do),
-        }
 
 
 async def write_project_file(options: Options, request: ProjectFileRequest) -> ProjectFile:
@@ -80,7 +71,13 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         lines = []
         for line in findings.render_lines():
             lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
-        project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, tuple(lines), _NEXT)
+        project_file = ProjectFile(
+            file=file,
+            is_written=not request.is_dry,
+            text=render_project_toml(findings),
+            found=tuple(lines),
+            to_do=_NEXT,
+        )
     else:
         file = repository.root / WORKFLOW_PATHS[request.forge]
         await to_thread.run_sync(_require_writable, file, repository.root, request)
@@ -113,7 +110,8 @@ def _build_workflow(project: ProjectContext, forge: ForgeKind, request: ProjectF
             to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
     if not config.gate.command:
         to_do.append("the project has no gate command, without which nothing can land: orchestrate init")
-    return ProjectFile(file, render_workflow(forge, values), not request.is_dry, to_do=(*to_do, *_AFTER[forge]))
+    text = render_workflow(forge, values)
+    return ProjectFile(file=file, is_written=not request.is_dry, text=text, to_do=(*to_do, *_AFTER[forge]))
 
 
 _AFTER: dict[ForgeKind, tuple[str, ...]] = {

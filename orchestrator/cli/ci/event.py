@@ -8,6 +8,7 @@ import click
 
 from orchestrator.ci.forge_event import JobDefaults, JobOrder, parse_event
 from orchestrator.ci.job_outputs import write_outputs
+from orchestrator.cli.documents import CiEventDocument
 from orchestrator.cli.options import Duration, json_option
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.text.encoding import decode_json
@@ -42,7 +43,7 @@ def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as
     outputs = order.build_outputs(is_again=is_again)
     write_outputs(os.environ, outputs)
     if as_json:
-        print_object({"schema": "orchestrate.ci-event/1", "goal": order.goal, **outputs})
+        print_object(CiEventDocument.model_validate({"goal": order.goal, **outputs}).as_object())
     else:
         print_lines(_render_order(order))
 

@@ -152,7 +152,7 @@ def _render_summary(job: CiJob, location: RunLocation, state: RunState) -> str:
 def _report_result(end: JobResult, as_json: bool) -> None:
     write_outputs(os.environ, end.build_outputs())
     if as_json:
-        print_object(end.to_json_object())
+        print_object(end.build_document().as_object())
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def publish_command(
     published = anyio.run(publish_run, options, PublishRequest(directory, remote, issue, by_push))
     write_outputs(os.environ, published.build_outputs())
     write_outputs({"GITHUB_OUTPUT": outputs}, published.build_outputs())
-    print_document(published, _render_published(published), as_json)
+    print_document(published.build_document(), _render_published(published), as_json)
     exit_with(published.exit_code)
 
 

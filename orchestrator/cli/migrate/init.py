@@ -5,8 +5,9 @@ from pathlib import Path
 import anyio
 import click
 
+from orchestrator.cli.documents import TemplateRow, TemplatesDocument
 from orchestrator.cli.options import json_option
-from orchestrator.cli.output import print_document, print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.migrate.bundled import load_templates
 from orchestrator.project.options import Options
 from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
@@ -48,11 +49,6 @@ def init_command(
 
 def _list_templates(as_json: bool) -> None:
     known = load_templates().values()
-    if as_json:
-        names = ("name", "summary", "language")
-        rows = []
-        for template in known:
-            rows.append({name: getattr(template, name) for name in names} | {"needs": list(template.needs)})
-        print_object({"schema": "orchestrate.recipes/1", "recipes": rows})
-    else:
-        print_lines(f"{template.name:20} {template.summary}" for template in known)
+    rows = tuple(TemplateRow.model_validate(template, from_attributes=True) for template in known)
+    lines = (f"{template.name:20} {template.summary}" for template in known)
+    print_document(TemplatesDocument(recipes=rows), lines, as_json)

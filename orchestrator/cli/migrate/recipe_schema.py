@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.documents import RecipeSchemaDocument
 from orchestrator.cli.options import json_option
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.migrate.recipe.json_schema import build_recipe_schema
 
 
@@ -25,7 +26,5 @@ def schema_command(out: Path | None, as_json: bool) -> None:
         click.echo(text)
         return
     out.write_text(text + "\n", encoding="utf-8")
-    if as_json:
-        print_object({"schema": "orchestrate.recipe-schema/1", "file": str(out)})
-    else:
-        print_lines([f"wrote {out}; for editors, the first line of a recipe: #:schema {out}"])
+    lines = [f"wrote {out}; for editors, the first line of a recipe: #:schema {out}"]
+    print_document(RecipeSchemaDocument(file=out), lines, as_json)

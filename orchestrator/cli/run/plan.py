@@ -7,6 +7,7 @@ import anyio
 import click
 
 from orchestrator.app.goal_planning import plan_goal
+from orchestrator.cli.documents import PlanDocument
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
     config_options,
@@ -14,7 +15,7 @@ from orchestrator.cli.options import (
     json_option,
     repository_options,
 )
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
@@ -56,11 +57,8 @@ def plan_command(
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
     """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
     goal_plan = anyio.run(plan_goal, options, goal)
-    if as_json:
-        value = {"schema": "orchestrate.plan/1", "goal": goal} | goal_plan.contract.model_dump(mode="json")
-        print_object(value | goal_plan.plan.model_dump(mode="json"))
-    else:
-        print_lines([*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)])
+    document = PlanDocument(goal=goal, criteria=goal_plan.contract.criteria, **dict(goal_plan.plan))
+    print_document(document, (*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)), as_json)
 
 
 def _render_criteria(contract: Contract) -> Iterator[str]:

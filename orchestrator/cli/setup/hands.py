@@ -10,6 +10,7 @@ import anyio
 import click
 
 from orchestrator.app.hands_exec import open_sandbox_command
+from orchestrator.cli.documents import HandsExecDocument
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import (
     config_options,
@@ -102,7 +103,7 @@ async def _run_command(
             result = await command.run(screen.write_chunk)
             screen.finish_output()
     if as_json:
-        print_object(_build_object(line, command.explanation if explain else None, result))
+        print_object(_build_document(line, command.explanation if explain else None, result).as_object())
     if result:
         return _choose_exit_code(result)
     return 0
@@ -119,14 +120,21 @@ def _choose_exit_code(result: CommandResult) -> int:
     return _CODES[result.ending]
 
 
-def _build_object(line: str, explanation: PolicyExplanation | None, result: CommandResult | None) -> dict[str, object]:
-    value: dict[str, object] = {"schema": "orchestrate.hands.exec/1", "command": line}
-    if explanation:
-        value["policy"] = explanation.model_dump(mode="json")
-    if result:
-        outcome = result.model_dump(mode="json", include={"ending", "exit_code", "seconds", "output_bytes", "detail"})
-        value |= outcome | {"exit": _CODES.get(result.ending, result.exit_code)}
-    return value
+def _build_document(
+    line: str, explanation: PolicyExplanation | None, result: CommandResult | None
+) -> HandsExecDocument:
+    if result is None:
+        return HandsExecDocument(command=line, policy=explanation)
+    return HandsExecDocument(
+        command=line,
+        policy=explanation,
+        ending=result.ending,
+        exit_code=result.exit_code,
+        seconds=result.seconds,
+        output_bytes=result.output_bytes,
+        detail=result.detail,
+        exit=_CODES.get(result.ending, result.exit_code),
+    )
 
 
 def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 _IN_CHECKOUT = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin")
 _OF_THE_SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
@@ -21,9 +23,9 @@ class RecipeTools:
     """
 
     elsewhere: tuple[str, ...] = ()
-    found_there: tuple[str, ...] = ()
+    found_there: Annotated[tuple[str, ...], Field(exclude=True)] = ()
     missing: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: Annotated[tuple[str, ...], Field(exclude=True)] = ()
 
     def render_advice(self) -> Iterator[str]:
         """Yield lines that say how to get what is missing."""

@@ -25,10 +25,10 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         exclude=foreign,
         pairs=layout.build_pair_rules(files),
         command=command,
-        codeowners=layout.find_codeowners(project),
+        codeowners=layout.find_codeowners(project) or None,
         environments=environments,
         manifests=layout.list_manifests(project),
-        branch=project.branch,
+        branch=project.branch or None,
         unknown=tuple(_list_unknown(language, command, environments)),
     )
 
