@@ -1,12 +1,11 @@
 """JSON models of what verbs print of what they did themselves."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
-from orchestrator.domain.commands.definitions import InboxCommand
 from orchestrator.domain.ids import RunId
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Criterion
@@ -98,13 +97,22 @@ class PlanDocument(Document):
     concerns: Omittable[tuple[str, ...]] = None
 
 
+class SentCommand(ReadModel):
+    """A command that no engine has taken yet; `command` has what it does as `do`, and the fields of its kind."""
+
+    key: str
+    at: str
+    by: str
+    command: dict[str, JsonValue] = Field(json_schema_extra={"required": ["do"]})
+
+
 class InboxDocument(Document):
     """The output of `inbox`: the questions that wait for a person, and the commands that no engine has taken."""
 
     schema_name: Literal["orchestrate.inbox/1"] = Field(default="orchestrate.inbox/1", alias="schema")
     run: str
     waiting: tuple[Approval, ...]
-    sent: tuple[InboxCommand, ...]
+    sent: tuple[SentCommand, ...]
 
 
 class RepairDocument(Document):
@@ -175,7 +183,7 @@ class ConfigDocument(Document):
     """The output of `config show`; `origins` says where each value comes from, if that was asked for."""
 
     schema_name: Literal["orchestrate.config/1"] = Field(default="orchestrate.config/1", alias="schema")
-    values: dict[str, Any]
+    values: dict[str, JsonValue]
     origins: Omittable[dict[str, str]] = None
 
 

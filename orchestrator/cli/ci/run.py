@@ -9,23 +9,25 @@ import click
 from orchestrator.ci.lease import get_job_name
 from orchestrator.ci_jobs.job import JobRequest
 from orchestrator.cli.ci.job import run_ci_job
+from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
     Duration,
+    VerbArguments,
+    add_role_options,
     config_options,
-    contract_options,
     engine_limit_options,
+    goal_options,
     json_option,
     no_sandbox_option,
     read_goal,
     repository_options,
 )
 from orchestrator.cli.output import exit_with
-from orchestrator.cli.run.start import RunArguments, build_run_options
 
 _MIN_BEATS = 2
 
 
-class _JobArguments(RunArguments):
+class _JobArguments(VerbArguments):
     """The values of the options of `ci run`."""
 
     key: str
@@ -65,13 +67,12 @@ class _JobArguments(RunArguments):
     "--max-hops", type=click.IntRange(1), metavar="N", help="Jobs in all that may work on the run; 20 at first."
 )
 @click.option("--restart", "is_anew", is_flag=True, help="Begin anew, whatever the key's last run was.")
-@click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
-@contract_options
-@click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
-@click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="As for `orchestrate run`.")
-@click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
-@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of all jobs together.")
-@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
+@goal_options
+@add_role_options(
+    "As for `orchestrate run`.",
+    "Attempts that run at the same time.",
+    "Hard stop for the cost of all jobs together.",
+)
 @engine_limit_options
 @no_sandbox_option
 @config_options
@@ -102,8 +103,9 @@ def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
         raise click.UsageError("name what the jobs of this run have in common with --key, such as --key issue-12")
     if given["stale_after"] < _MIN_BEATS:
         raise click.UsageError(f"--stale-after: at least {_MIN_BEATS} s, or a job that lives could seem dead")
-    options = build_run_options(given, time_limit=None)  # --time-limit is this job's, not the run's as elsewhere
-    exit_with(run_ci_job(options, _build_job_request(goal, given), given["save_every"], given["as_json"]))
+    request = _build_job_request(goal, given)
+    given["time_limit"] = None  # it is this job's, not the run's as elsewhere
+    exit_with(run_ci_job(build_options(given), request, given["save_every"], given["as_json"]))
 
 
 def _build_job_request(goal: str, given: _JobArguments) -> JobRequest:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.control.delivery import find_commanded_run
-from orchestrator.cli.documents import InboxDocument
+from orchestrator.cli.documents import InboxDocument, SentCommand
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.run.approval import ApprovalState
@@ -27,7 +27,8 @@ def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> Non
     sent = [command for _, command in place.directory.inbox.iterate_commands()]
     if as_json:
         waiting = tuple(question.approval for question in questions)
-        print_object(InboxDocument(run=place.directory.run, waiting=waiting, sent=tuple(sent)).as_object())
+        commands = tuple(SentCommand.model_validate(one.model_dump(mode="json")) for one in sent)
+        print_object(InboxDocument(run=place.directory.run, waiting=waiting, sent=commands).as_object())
         return
     lines: list[str] = []
     for number, question in enumerate(questions, start=1):

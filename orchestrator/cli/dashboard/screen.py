@@ -19,6 +19,7 @@ from orchestrator.cli.run_lookup import has_live_engine
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
+    from orchestrator.config.model import TuiSettings
     from orchestrator.tui.app import Dashboard
     from orchestrator.tui.settings import DashboardSettings
 
@@ -76,7 +77,7 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], screen_options
     relax_garbage_collector()
     settings = load_config(None).config.tui
     actions = build_dashboard_actions(directory, where)
-    dashboard_settings = _build_settings(settings.model_dump(), screen_options, os.environ)
+    dashboard_settings = _build_settings(settings, screen_options, os.environ)
     log_to_run(directory)
     replay = PlaybackClock(screen_options.speed) if screen_options.speed is not None else None
     app = Dashboard(RunFeed(directory, replay=replay), actions, dashboard_settings)
@@ -131,20 +132,20 @@ def _print_line(text: str) -> None:
 
 
 def _build_settings(
-    settings: Mapping[str, object], screen_options: ScreenOptions, environ: Mapping[str, str]
+    settings: "TuiSettings", screen_options: ScreenOptions, environ: Mapping[str, str]
 ) -> "DashboardSettings":
     from orchestrator.tui.settings import DashboardSettings
 
     is_remote = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
     return DashboardSettings(
         is_read_only=screen_options.is_read_only,
-        is_ascii=screen_options.is_ascii or bool(settings["ascii"]) or not _is_drawable(sys.stderr.encoding),
-        has_animations=bool(settings["animations"]) and not screen_options.no_animations and not is_remote,
-        bell=bool(settings["bell"]),
-        notifications=bool(settings["notifications"]),
-        quiet_s=float(settings["quiet_s"]),  # type: ignore[arg-type]
-        theme=f"orchestrate-{settings['theme']}",
-        keys=settings["keys"],  # type: ignore[arg-type]
+        is_ascii=screen_options.is_ascii or settings.ascii or not _is_drawable(sys.stderr.encoding),
+        has_animations=settings.animations and not screen_options.no_animations and not is_remote,
+        bell=settings.bell,
+        notifications=settings.notifications,
+        quiet_s=settings.quiet_s,
+        theme=f"orchestrate-{settings.theme}",
+        keys=settings.keys,
     )
 
 

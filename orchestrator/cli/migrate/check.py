@@ -8,8 +8,8 @@ import anyio
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.migrate.run import RecipeArguments, build_migration_options
-from orchestrator.cli.options import config_options, json_option, repository_options
+from orchestrator.cli.flags import build_options
+from orchestrator.cli.options import VerbArguments, config_options, json_option, read_only_option, repository_options
 from orchestrator.cli.output import format_json, print_lines, print_message, print_object
 from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
@@ -23,7 +23,7 @@ from orchestrator.report.migration.site_check_text import render_github_annotati
 _TOO_MANY = 3
 
 
-class _CheckArguments(RecipeArguments):
+class _CheckArguments(VerbArguments):
     """The values of the options of `migrate check`."""
 
     max_sites: int | None
@@ -45,7 +45,7 @@ class _CheckArguments(RecipeArguments):
     help="Write the sites for a code scanning service; - is standard output.",
 )
 @repository_options
-@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@read_only_option
 @config_options
 @json_option
 def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
@@ -64,7 +64,7 @@ def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         loaded = load_recipe(recipe)
         question = SiteCheckRequest(loaded, given["ref"], given["since"], given["max_sites"])
-        verdict = anyio.run(check_sites, build_migration_options(given), question)
+        verdict = anyio.run(check_sites, build_options(given), question)
     report = build_site_report(loaded, verdict, given["since"])
     if given["sarif_file"] is not None:
         log = build_site_check_sarif(report, __version__).as_object()

@@ -23,14 +23,7 @@ from orchestrator.scaffold.recipe_file import RecipeRequest, write_recipe_file
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
 @json_option
 def init_command(
-    file: Path | None,
-    template: str,
-    goal: str,
-    pattern: str,
-    listing: bool,
-    force: bool,
-    repo: Path,
-    as_json: bool,
+    file: Path | None, template: str, goal: str, pattern: str, listing: bool, force: bool, repo: Path, as_json: bool
 ) -> None:
     """Write a recipe for this repository, with its test command, directories, owners and environment filled in.
 

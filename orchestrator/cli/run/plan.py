@@ -1,20 +1,15 @@
 """`orchestrate plan`."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator.app.goal_planning import plan_goal
 from orchestrator.cli.documents import PlanDocument
-from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import (
-    config_options,
-    contract_options,
-    json_option,
-    repository_options,
-)
+from orchestrator.cli.flags import build_options
+from orchestrator.cli.options import VerbArguments, config_options, contract_options, json_option, repository_options
 from orchestrator.cli.output import print_document
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
@@ -31,27 +26,13 @@ from orchestrator.project.options import Options
 @contract_options
 @config_options
 @json_option
-def plan_command(
-    goal: str,
-    *,
-    models: tuple[str, ...],
-    criteria: tuple[str, ...],
-    musts: tuple[str, ...],
-    settings: tuple[str, ...],
-    trust_project: bool,
-    repo: Path,
-    state: str,
-    as_json: bool,
-) -> None:
+def plan_command(goal: str, **given: Unpack[VerbArguments]) -> None:
     """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
     """
-    flags = Flags(settings, state)
-    flags.set_models(models)
-    flags.add_criteria(criteria, musts)
-    print_plan(Options(repo, flags.values, trust_project=trust_project), goal, as_json)
+    print_plan(build_options(given), goal, given["as_json"])
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:

@@ -4,18 +4,20 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator.app.hands_exec import open_sandbox_command
 from orchestrator.cli.documents import HandsExecDocument
-from orchestrator.cli.flags import Flags
+from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
+    VerbArguments,
     config_options,
     json_option,
     no_sandbox_option,
+    read_only_option,
     repository_options,
 )
 from orchestrator.cli.output import CommandOutput, exit_with, print_alarm, print_lines, print_message, print_object
@@ -49,24 +51,13 @@ def hands_command() -> None:
 @click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True, help="What it may reach.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
 @click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
-@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@read_only_option
 @no_sandbox_option
 @repository_options
 @config_options
 @json_option
 def exec_command(
-    words: tuple[str, ...],
-    *,
-    tier: int,
-    timeout: float | None,
-    explain: bool,
-    read_only: tuple[str, ...],
-    unsafe_no_sandbox: bool,
-    repo: Path,
-    state: str,
-    settings: tuple[str, ...],
-    trust_project: bool,
-    as_json: bool,
+    words: tuple[str, ...], *, tier: int, timeout: float | None, explain: bool, **given: Unpack[VerbArguments]
 ) -> None:
     """Run one command exactly as a worker's would run, and leave with its exit code.
 
@@ -82,11 +73,8 @@ def exec_command(
     """
     if not words and not explain:
         raise UsageProblem("nothing to run: write the command behind --, or ask for --explain alone")
-    flags = Flags(settings, state)
-    flags.set_no_sandbox(unsafe_no_sandbox)
     line = words[0] if len(words) == 1 else shlex.join(words)
-    options = Options(repo, flags.values, read_only, trust_project)
-    exit_with(anyio.run(_run_command, options, line, Tier(tier), timeout, explain, as_json))
+    exit_with(anyio.run(_run_command, build_options(given), line, Tier(tier), timeout, explain, given["as_json"]))
 
 
 async def _run_command(
