@@ -14,6 +14,11 @@ Decorator = Callable[[Any], Any]
 _DURATION = compile_lazily(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+FILE_OR_STDOUT = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
+
+
 class Duration(click.ParamType[float]):
     """`5h30m`, `90m`, `45s` or a number of seconds."""
 
@@ -38,12 +43,7 @@ def _combine_options(*options: Decorator) -> Decorator:
 
 
 repository_options = _combine_options(
-    click.option(
-        "--repo",
-        type=click.Path(path_type=Path, file_okay=False),
-        default=Path(),
-        help="The repository; the current directory if not given.",
-    ),
+    click.option("--repo", type=DIRECTORY, default=Path(), help="The repository; the current directory if not given."),
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
@@ -79,11 +79,6 @@ detach_option = click.option("--detach", is_flag=True, help="Only start it; prin
 no_cache_option = click.option(
     "--no-cache", is_flag=True, help="Run every step of a migration, also on files whose result is known."
 )
-resume_options = _combine_options(
-    no_cache_option,
-    click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run."),
-    settings_option,
-)
 no_sandbox_option = click.option(
     "--unsafe-no-sandbox",
     is_flag=True,
@@ -96,6 +91,14 @@ engine_limit_options = _combine_options(
     read_only_option,
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
 )
+resume_options = _combine_options(
+    detach_option,
+    engine_limit_options,
+    no_cache_option,
+    click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run."),
+    settings_option,
+)
+run_options = _combine_options(engine_limit_options, no_sandbox_option, config_options, json_option)
 
 
 def add_role_options(models: str, workers: str, budget: str = "Hard stop for the cost of model calls.") -> Decorator:

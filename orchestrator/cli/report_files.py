@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from orchestrator.cli.options import FILE_OR_STDOUT
 from orchestrator.cli.output import print_message
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import EnvironmentProblem, UsageProblem
@@ -16,7 +17,7 @@ _STDOUT = Path("-")
 
 def add_file_option(name: str, what: str) -> Callable[[Any], Any]:
     """Return an option with the file for one form."""
-    kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+    kind = FILE_OR_STDOUT
     return click.option(name, type=kind, metavar="FILE", help=f"{what}; - is standard output.")
 
 

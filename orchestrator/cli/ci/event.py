@@ -9,7 +9,7 @@ import click
 from orchestrator.ci.forge_event import JobDefaults, JobOrder, parse_event
 from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.cli.documents import CiEventDocument
-from orchestrator.cli.options import Duration, json_option
+from orchestrator.cli.options import FILE, Duration, json_option
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.sanitization import to_one_line
@@ -19,9 +19,7 @@ _GOAL_CHARS = 200
 
 
 @click.command("event")
-@click.option(
-    "--goal-file", type=click.Path(path_type=Path, dir_okay=False), help="Where the goal goes; empty if there is none."
-)
+@click.option("--goal-file", type=FILE, help="Where the goal goes; empty if there is none.")
 @click.option("--time-limit", type=Duration(), default="5h30m", metavar="5h30m", help="The most that a job may work.")
 @click.option("--budget-usd", default="", metavar="USD", help="What a run may cost where the event does not say.")
 @json_option

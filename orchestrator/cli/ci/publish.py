@@ -10,13 +10,13 @@ import click
 from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import VerbArguments, config_options, json_option, repository_options
+from orchestrator.cli.options import DIRECTORY, VerbArguments, config_options, json_option, repository_options
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.domain.text.sanitization import to_one_line
 
 
 @click.command("publish")
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.argument("directory", type=DIRECTORY, metavar="DIR")
 @repository_options
 @click.option("--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the branches.")
 @click.option("--issue", type=click.IntRange(1), metavar="N", help="The issue to tell, in one comment that is kept.")

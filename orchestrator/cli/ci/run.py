@@ -11,16 +11,15 @@ from orchestrator.ci_jobs.job import JobRequest
 from orchestrator.cli.ci.job import run_ci_job
 from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
+    DIRECTORY,
+    FILE,
     Duration,
     VerbArguments,
     add_role_options,
-    config_options,
-    engine_limit_options,
     goal_options,
-    json_option,
-    no_sandbox_option,
     read_goal,
     repository_options,
+    run_options,
 )
 from orchestrator.cli.output import exit_with
 
@@ -46,18 +45,13 @@ class _JobArguments(VerbArguments):
 @repository_options
 @click.option("--key", metavar="KEY", default="", help="What the jobs of one run have in common, such as issue-12.")
 @click.option("--resume", "wanted", metavar="RUN", default="", help="Go on with this run, also where KEY is not named.")
-@click.option(
-    "--recipe",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Begin a migration by this recipe instead of a GOAL.",
-)
+@click.option("--recipe", type=FILE, metavar="FILE", help="Begin a migration by this recipe instead of a GOAL.")
 @click.option(
     "--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the PR branch."
 )
 @click.option(
     "--handover",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=DIRECTORY,
     metavar="DIR",
     help="Reach no remote: go on from refs/orchestrate/* of this clone, and leave the state in DIR for `ci publish`.",
 )
@@ -69,14 +63,9 @@ class _JobArguments(VerbArguments):
 @click.option("--restart", "is_anew", is_flag=True, help="Begin anew, whatever the key's last run was.")
 @goal_options
 @add_role_options(
-    "As for `orchestrate run`.",
-    "Attempts that run at the same time.",
-    "Hard stop for the cost of all jobs together.",
+    "As for `orchestrate run`.", "Attempts that run at the same time.", "Hard stop for the cost of all jobs together."
 )
-@engine_limit_options
-@no_sandbox_option
-@config_options
-@json_option
+@run_options
 def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
     """Begin to carry GOAL to a PR branch (`-` reads it from standard input), or go on with it: one job of a CI system.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.signal_handlers import handle_signals
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], screen_options
     log_to_run(directory)
     replay = PlaybackClock(screen_options.speed) if screen_options.speed is not None else None
     app = Dashboard(RunFeed(directory, replay=replay), actions, dashboard_settings)
-    with _handle_signals(app):
+    with _leave_on_signals(app):
         app.run(mouse=settings.mouse and not screen_options.no_mouse)
     if app.crash_error is not None:
         raise app.crash_error
@@ -174,7 +175,7 @@ class _TolerantLogHandler(logging.FileHandler):
 
 
 @contextmanager
-def _handle_signals(app: "Dashboard") -> Iterator[None]:
+def _leave_on_signals(app: "Dashboard") -> Iterator[None]:
     """End this process, and nothing else, when the terminal hangs up, even while writing to it blocks."""
 
     is_leaving = False
@@ -193,16 +194,9 @@ def _handle_signals(app: "Dashboard") -> Iterator[None]:
         app.run_exit_hooks()
         app.exit(return_code=128 + number)
 
-    previous_handlers = {
-        signal.SIGHUP: signal.signal(signal.SIGHUP, exit_on_hangup),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, exit_on_sigterm),
-    }
-    threading.Thread(target=_hang_up_after_terminal, daemon=True).start()
-    try:
+    with handle_signals({signal.SIGHUP: exit_on_hangup, signal.SIGTERM: exit_on_sigterm}):
+        threading.Thread(target=_hang_up_after_terminal, daemon=True).start()
         yield
-    finally:
-        for number, handler in previous_handlers.items():
-            signal.signal(number, handler)
 
 
 def _hang_up_after_terminal() -> None:

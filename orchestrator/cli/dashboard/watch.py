@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from orchestrator.cli.options import repository_options
+from orchestrator.cli.options import FILE, repository_options
 from orchestrator.cli.run_lookup import find_state_directory, format_location_options
 from orchestrator.errors import UsageProblem
 
@@ -42,7 +42,7 @@ class _WatchArguments(TypedDict):
 @click.option("--speed", type=click.FloatRange(0.01, 10_000), help="With --replay: how many times as fast. [1]")
 @click.option(
     "--film",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE.svg",
     help="With --replay: draw it into a picture that moves by itself, instead of on the screen.",
 )

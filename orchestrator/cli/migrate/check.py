@@ -9,7 +9,15 @@ import click
 
 from orchestrator import __version__
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import VerbArguments, config_options, json_option, read_only_option, repository_options
+from orchestrator.cli.options import (
+    FILE,
+    FILE_OR_STDOUT,
+    VerbArguments,
+    config_options,
+    json_option,
+    read_only_option,
+    repository_options,
+)
 from orchestrator.cli.output import format_json, print_lines, print_message, print_object
 from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
@@ -33,14 +41,14 @@ class _CheckArguments(VerbArguments):
 
 
 @click.command("check")
-@click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("recipe", type=FILE)
 @click.option("--max-sites", type=click.IntRange(min=0), metavar="N", help="For all sites together; else each target.")
 @click.option("--ref", default="", metavar="REV", help="The commit to look at; what is checked out if not given.")
 @click.option("--since", default="", metavar="REV", help="Tell which sites this commit did not have.")
 @click.option(
     "--sarif",
     "sarif_file",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    type=FILE_OR_STDOUT,
     metavar="FILE",
     help="Write the sites for a code scanning service; - is standard output.",
 )

@@ -9,14 +9,7 @@ import click
 
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.flags import build_rerun_options
-from orchestrator.cli.options import (
-    VerbArguments,
-    detach_option,
-    engine_limit_options,
-    json_option,
-    repository_options,
-    resume_options,
-)
+from orchestrator.cli.options import FILE, VerbArguments, json_option, repository_options, resume_options
 from orchestrator.cli.output import exit_with, print_message
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options, has_live_engine
@@ -32,13 +25,9 @@ from orchestrator.run_control.send_command import send_command
 @click.command("resume")
 @click.argument("run", required=False)
 @repository_options
-@detach_option
-@engine_limit_options
 @resume_options
 @click.option(
-    "--recipe",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Go on by this edited recipe; only files that it makes a difference to are done again.",
+    "--recipe", type=FILE, help="Go on by this edited recipe; only files that it makes a difference to are done again."
 )
 @json_option
 def resume_command(run: str | None, recipe: Path | None, **given: Unpack[VerbArguments]) -> None:

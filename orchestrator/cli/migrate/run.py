@@ -9,6 +9,8 @@ import click
 
 from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
+    FILE,
+    FILE_OR_STDOUT,
     VerbArguments,
     add_role_options,
     config_options,
@@ -31,7 +33,7 @@ from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.run_control.location import RunLocation
 
-_RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+_RECIPE = click.argument("recipe", type=FILE)
 
 
 class _RunArguments(VerbArguments):
@@ -62,7 +64,7 @@ class _RunArguments(VerbArguments):
 @click.option("--dry-run", is_flag=True, help="Write nothing but a report of what the steps make of the files.")
 @click.option(
     "--report",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    type=FILE_OR_STDOUT,
     metavar="FILE",
     help="With --dry-run: the report as Markdown; - is standard output.",
 )

@@ -6,14 +6,7 @@ from typing import Unpack
 import click
 
 from orchestrator.cli.flags import build_rerun_options
-from orchestrator.cli.options import (
-    VerbArguments,
-    detach_option,
-    engine_limit_options,
-    json_option,
-    repository_options,
-    resume_options,
-)
+from orchestrator.cli.options import VerbArguments, json_option, repository_options, resume_options
 from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options
@@ -23,8 +16,6 @@ from orchestrator.run_control.location import prepare_resume
 @click.command("resume")
 @click.argument("run", required=False)
 @repository_options
-@detach_option
-@engine_limit_options
 @resume_options
 @json_option
 def resume_command(run: str | None, **given: Unpack[VerbArguments]) -> None:

@@ -10,14 +10,11 @@ from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
     VerbArguments,
     add_role_options,
-    config_options,
     detach_option,
-    engine_limit_options,
     goal_options,
-    json_option,
-    no_sandbox_option,
     read_goal,
     repository_options,
+    run_options,
 )
 from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
@@ -60,10 +57,7 @@ class _StartArguments(VerbArguments):
 @add_role_options("planner, worker, judge, worker.VARIANT or judge.LENS.", "Attempts that run at the same time.")
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
 @detach_option
-@engine_limit_options
-@no_sandbox_option
-@config_options
-@json_option
+@run_options
 def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
 

@@ -7,7 +7,7 @@ import click
 
 from orchestrator.cli.documents import ConfigDocument, SchemaRow, SchemasDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import config_options, json_option
+from orchestrator.cli.options import DIRECTORY, config_options, json_option
 from orchestrator.cli.output import print_document, print_object
 from orchestrator.cli.run_lookup import find_checkout_root
 from orchestrator.config.layers import iterate_leaf_values, load_config
@@ -26,7 +26,7 @@ def config_command() -> None:
 
 
 @config_command.command("show")
-@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
+@click.option("--repo", type=DIRECTORY, default=Path(), help="The repository.")
 @click.option("--origin", is_flag=True, help="Say where each value comes from.")
 @config_options
 @json_option

@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.options import Duration, json_option
+from orchestrator.cli.options import DIRECTORY, Duration, json_option
 from orchestrator.cli.output import print_document, print_message
 from orchestrator.project.options import Options
 from orchestrator.scaffold.project_file import ProjectFile, ProjectFileRequest, write_project_file
@@ -22,7 +22,7 @@ _SHORTEST_S = 60.0
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @click.option("--dry-run", is_flag=True, help="Print the file; write nothing.")
-@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
+@click.option("--repo", type=DIRECTORY, default=Path(), help="The repository.")
 @json_option
 def init_command(
     forge: ForgeKind | None, package: str, time_limit: float, force: bool, dry_run: bool, repo: Path, as_json: bool
