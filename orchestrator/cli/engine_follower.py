@@ -152,9 +152,7 @@ def _build_locked_error(location: RunLocation) -> RunLocked:
 
 def _format_exit(engine: "subprocess.Popen[bytes]") -> str:
     code = engine.returncode
-    if code is not None and code < 0:
-        return f"signal {-code}"
-    return f"exit {code}"
+    return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
 
 
 def _read_last_log_line(location: RunLocation) -> str:

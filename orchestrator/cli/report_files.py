@@ -27,10 +27,7 @@ def select_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str
     Raises:
         UsageProblem: more than one of them would go to standard output.
     """
-    wanted = {}
-    for form, path in files.items():
-        if path is not None:
-            wanted[form] = path
+    wanted = {form: path for form, path in files.items() if path is not None}
     if sum(path == _STDOUT for path in wanted.values()) + as_json > 1:
         raise UsageProblem("only one of the forms can go to standard output: name a file for the others")
     return wanted

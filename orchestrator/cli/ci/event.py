@@ -54,9 +54,7 @@ def _read_payload() -> dict[str, Any]:
         found = decode_json(Path(path).read_bytes())
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"{path} cannot be read as an event: {error}") from error
-    if isinstance(found, dict):
-        return found
-    return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _render_order(order: JobOrder) -> list[str]:

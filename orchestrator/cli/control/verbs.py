@@ -89,9 +89,7 @@ def _resolve_question(place: RunLocation, state: RunState, values: Fields) -> Fi
 
 def _resolve_subtree(_place: RunLocation, _state: RunState, values: Fields) -> Fields:
     """The root with all below it is the whole run."""
-    if values["task"] == ROOT_TASK:
-        return values | {"task": None}
-    return values
+    return values | {"task": None} if values["task"] == ROOT_TASK else values
 
 
 def _resolve_call(_place: RunLocation, state: RunState, values: Fields) -> Fields:

@@ -98,9 +98,7 @@ def _describe_farewell(app: "Dashboard", is_at_work: bool) -> str:
         return "goes on"
     if state is None or state.started is None or state.ended is not None:
         return ""
-    if state.pending_approvals:
-        return "waits for your answer"
-    return "has stopped"
+    return "waits for your answer" if state.pending_approvals else "has stopped"
 
 
 def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:

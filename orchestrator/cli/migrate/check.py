@@ -18,7 +18,7 @@ from orchestrator.cli.options import (
     read_only_option,
     repository_options,
 )
-from orchestrator.cli.output import format_json, print_lines, print_message, print_object
+from orchestrator.cli.output import exit_with, format_json, print_document, print_message
 from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.discovery.site_check import SiteCheckRequest, check_sites
@@ -77,11 +77,9 @@ def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
     if given["sarif_file"] is not None:
         log = build_site_check_sarif(report, __version__).as_object()
         write_report_file(given["sarif_file"], format_json(log, indent=1) + "\n")
-    if given["as_json"] and not to_stdout:
-        print_object(report.as_object())
-    elif not to_stdout:
-        print_lines(render_site_check_lines(report))
+    if not to_stdout:
+        print_document(report, render_site_check_lines(report), given["as_json"])
     if os.environ.get("GITHUB_ACTIONS"):
         for line in render_github_annotations(report):
             print_message(line)
-    click.get_current_context().exit(0 if verdict.is_within_limits else _TOO_MANY)
+    exit_with(0 if verdict.is_within_limits else _TOO_MANY)

@@ -62,9 +62,7 @@ def _render_plan(plan: Plan | Handoff) -> Iterator[str]:
 
 
 def _render_draft(draft: TaskDraft) -> Iterator[str]:
-    after = ""
-    if draft.depends_on:
-        after = f"  after {', '.join(draft.depends_on)}"
+    after = f"  after {', '.join(draft.depends_on)}" if draft.depends_on else ""
     yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
     yield f"  {draft.outcome}"
     for point in draft.acceptance:

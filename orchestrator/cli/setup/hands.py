@@ -92,9 +92,7 @@ async def _run_command(
             screen.finish_output()
     if as_json:
         print_object(_build_document(line, command.explanation if explain else None, result).as_object())
-    if result:
-        return _choose_exit_code(result)
-    return 0
+    return _choose_exit_code(result) if result else 0
 
 
 async def _print_notice(text: str) -> None:
