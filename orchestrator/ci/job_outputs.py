@@ -4,22 +4,52 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from orchestrator.ci.lease import LeaseRecord
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.ports.forge import OpenedPullRequest
+from orchestrator.report.read_model import Document
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.model import PullRequestLink, RunResult
 from orchestrator.report.run.result import build_run_result
 from worktrees.durable_files import append_durably
 
-JOB_RESULT_SCHEMA = "orchestrate.ci-result/1"
 _NO_RESULT = 4
 _LIMIT = 5
 _CLOCK_S = 1.0
 _OUTPUT_CHARS = 100_000
+
+
+class JobResultFields(Document):
+    """The fields of the end of a job; `result` is what `run --json` gives, None where no run came about."""
+
+    status: str
+    exit: int
+    reason: str
+    key: str
+    hop: int
+    max_hops: int
+    resumable: bool
+    prs: tuple[str, ...]
+    result: RunResult | None
+
+
+class JobResultDocument(JobResultFields):
+    """The output of `ci run`."""
+
+    schema_name: Literal["orchestrate.ci-result/1"] = Field(default="orchestrate.ci-result/1", alias="schema")
+
+
+class PublishedDocument(JobResultFields):
+    """The output of `ci publish`: the end of the first job, and where its pull requests are now."""
+
+    schema_name: Literal["orchestrate.published/1"] = Field(default="orchestrate.published/1", alias="schema")
+    pull_requests: tuple[OpenedPullRequest, ...]
 
 
 @dataclass(frozen=True)
@@ -67,20 +97,19 @@ class JobResult:
             "exit": str(self.exit),
         }
 
-    def to_json_object(self) -> dict[str, Any]:
-        """Return what `--json` prints; `result` is what `run --json` gives, None where no run came about."""
-        return {
-            "schema": JOB_RESULT_SCHEMA,
-            "status": self.status,
-            "exit": self.exit,
-            "reason": self.reason,
-            "key": self.key,
-            "hop": self.hop,
-            "max_hops": self.max_hops,
-            "resumable": self.is_resumable,
-            "prs": self.prs,
-            "result": self.result.as_object() if self.result else None,
-        }
+    def build_document(self) -> JobResultDocument:
+        """Return the object for --json."""
+        return JobResultDocument(
+            status=self.status,
+            exit=self.exit,
+            reason=self.reason,
+            key=self.key,
+            hop=self.hop,
+            max_hops=self.max_hops,
+            resumable=self.is_resumable,
+            prs=tuple(self.prs),
+            result=self.result,
+        )
 
 
 def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_s: float | None) -> JobResult:

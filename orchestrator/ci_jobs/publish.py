@@ -4,12 +4,11 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from anyio import to_thread
 
 from orchestrator.ci.handover import RequestedPullRequest
-from orchestrator.ci.job_outputs import JobResult
+from orchestrator.ci.job_outputs import JobResult, PublishedDocument
 from orchestrator.ci_jobs.handover import DeliveredRun, receive_handover
 from orchestrator.ci_jobs.remote_state import limit_remote_wait
 from orchestrator.config.layers import merge_settings
@@ -65,10 +64,9 @@ class PublishedRun:
         """Return the outputs for the steps that follow: those of the first job, with the pull requests on the forge."""
         return self.end.build_outputs() | {"prs": json.dumps([pr.url or pr.ref for pr in self.pull_requests])}
 
-    def as_object(self) -> dict[str, Any]:
+    def build_document(self) -> PublishedDocument:
         """Return the object for --json."""
-        values = [pr.model_dump(mode="json") for pr in self.pull_requests]
-        return self.end.to_json_object() | {"schema": "orchestrate.published/1", "pull_requests": values}
+        return PublishedDocument(**self.end.build_document().copy_fields(), pull_requests=self.pull_requests)
 
 
 async def publish_run(options: Options, request: PublishRequest) -> PublishedRun:

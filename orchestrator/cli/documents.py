@@ -1,10 +1,19 @@
 """JSON models of what verbs print of what they did themselves."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
+from pydantic.json_schema import SkipJsonSchema
 
-from orchestrator.report.read_model import Document, ReadModel
+from orchestrator.domain.ids import RunId
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.handoff import Verified
+from orchestrator.domain.run.task import TaskDraft
+from orchestrator.ports.hands import CommandEnding, PolicyExplanation
+from orchestrator.report.read_model import Document, Omittable, ReadModel
+from orchestrator.retention.policy import KeptRun
 
 
 class ExportDocument(Document):
@@ -69,3 +78,169 @@ class DoctorDocument(Document):
     schema_name: Literal["orchestrate.doctor/1"] = Field(default="orchestrate.doctor/1", alias="schema")
     ok: bool
     findings: tuple[RequirementCheck, ...]
+
+
+class PlanDocument(Document):
+    """The output of `plan`: the contract, and the planner's plan, or its handoff where there is nothing to do."""
+
+    schema_name: Literal["orchestrate.plan/1"] = Field(default="orchestrate.plan/1", alias="schema")
+    goal: str
+    criteria: tuple[Criterion, ...]
+    rationale: Omittable[str] = None
+    tasks: Omittable[tuple[TaskDraft, ...]] = None
+    summary: Omittable[str] = None
+    done: Omittable[tuple[str, ...]] = None
+    remaining: Omittable[tuple[str, ...]] = None
+    verified: Omittable[tuple[Verified, ...]] = None
+    believed: Omittable[tuple[str, ...]] = None
+    deviations: Omittable[tuple[str, ...]] = None
+    concerns: Omittable[tuple[str, ...]] = None
+
+
+class SentCommand(ReadModel):
+    """A command that no engine has taken yet; `command` has what it does as `do`, and the fields of its kind."""
+
+    key: str
+    at: str
+    by: str
+    command: dict[str, JsonValue] = Field(json_schema_extra={"required": ["do"]})
+
+
+class InboxDocument(Document):
+    """The output of `inbox`: the questions that wait for a person, and the commands that no engine has taken."""
+
+    schema_name: Literal["orchestrate.inbox/1"] = Field(default="orchestrate.inbox/1", alias="schema")
+    run: str
+    waiting: tuple[Approval, ...]
+    sent: tuple[SentCommand, ...]
+
+
+class RepairDocument(Document):
+    """The output of `repair`; a journal that was sound has none of the fields of a `RepairResult`."""
+
+    schema_name: Literal["orchestrate.repair/1"] = Field(default="orchestrate.repair/1", alias="schema")
+    run: str
+    repaired: bool
+    problem: Omittable[str] = None
+    kept: Omittable[int] = None
+    lost: Omittable[tuple[tuple[int, int], ...]] = None
+    set_aside: Omittable[tuple[tuple[int, int], ...]] = None
+    blobs: Omittable[dict[str, tuple[int, ...]]] = None
+    aside: Omittable[str] = None
+
+
+class CollectionDocument(Document):
+    """The output of `gc`: the fields of a `CollectionResult`."""
+
+    schema_name: Literal["orchestrate.gc/1"] = Field(default="orchestrate.gc/1", alias="schema")
+    dry_run: bool
+    workspaces: tuple[str, ...]
+    runs: tuple[RunId, ...]
+    refs: tuple[str, ...]
+    logs: tuple[str, ...]
+    caches: tuple[str, ...]
+    locks: tuple[str, ...]
+    locked: tuple[str, ...]
+    deps: tuple[str, ...]
+    kept: tuple[KeptRun, ...]
+    freed_bytes: int
+
+
+NOT_RUN: Literal["not run"] = "not run"
+"""The value of a code where no command was run; it is left out of the object."""
+_ExitCode = Annotated[int | SkipJsonSchema[Literal["not run"]] | None, Field(exclude_if=lambda value: value == NOT_RUN)]
+
+
+class HandsExecDocument(Document):
+    """The output of `hands exec`: the `policy` if it was to be explained, the other fields if a command was run."""
+
+    schema_name: Literal["orchestrate.hands.exec/1"] = Field(default="orchestrate.hands.exec/1", alias="schema")
+    command: str
+    policy: Omittable[PolicyExplanation] = None
+    ending: Omittable[CommandEnding] = None
+    exit_code: _ExitCode = NOT_RUN
+    seconds: Omittable[float] = None
+    output_bytes: Omittable[int] = None
+    detail: Omittable[str] = None
+    exit: _ExitCode = NOT_RUN
+
+
+class SchemaRow(ReadModel):
+    """A name of a schema, and the verbs that print such objects."""
+
+    name: str
+    printed_by: str
+
+
+class SchemasDocument(Document):
+    """The output of `config schema` without a name."""
+
+    schema_name: Literal["orchestrate.schemas/1"] = Field(default="orchestrate.schemas/1", alias="schema")
+    schemas: tuple[SchemaRow, ...]
+
+
+class ConfigDocument(Document):
+    """The output of `config show`; `origins` says where each value comes from, if that was asked for."""
+
+    schema_name: Literal["orchestrate.config/1"] = Field(default="orchestrate.config/1", alias="schema")
+    values: dict[str, JsonValue]
+    origins: Omittable[dict[str, str]] = None
+
+
+class TemplateRow(ReadModel):
+    """A recipe that `migrate init` can begin with; `needs` is what it asks to be installed."""
+
+    name: str
+    summary: str
+    language: str
+    needs: tuple[str, ...]
+
+
+class TemplatesDocument(Document):
+    """The output of `migrate init --list`."""
+
+    schema_name: Literal["orchestrate.recipes/1"] = Field(default="orchestrate.recipes/1", alias="schema")
+    recipes: tuple[TemplateRow, ...]
+
+
+class RecipeSchemaDocument(Document):
+    """The output of `migrate schema --out`: the file that was written."""
+
+    schema_name: Literal["orchestrate.recipe-schema/1"] = Field(default="orchestrate.recipe-schema/1", alias="schema")
+    file: Path
+
+
+class CiEventDocument(Document):
+    """The output of `ci event`: the goal, and the outputs for the steps that follow."""
+
+    schema_name: Literal["orchestrate.ci-event/1"] = Field(default="orchestrate.ci-event/1", alias="schema")
+    goal: str
+    key: str
+    run: str
+    answer: str
+    issue: str
+    budget_usd: str
+    time_limit: str
+    dry_run: Literal["true", "false"]
+    restart: Literal["true", "false"]
+
+
+class EventLine(ReadModel):
+    """The fields that each line of `logs` has; the others are those of its kind and version."""
+
+    seq: int
+    at: str
+    kind: str
+    v: int
+
+
+class HitLine(ReadModel):
+    """A line of `logs --search`."""
+
+    seq: int
+    at: str
+    kind: str
+    task: str | None
+    session: str | None
+    turn: int | None
+    snippet: str

@@ -3,8 +3,6 @@
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Literal
@@ -12,6 +10,7 @@ from typing import Literal
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.signal_handlers import handle_signals
 from orchestrator.domain.commands.definitions import Stop
 from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
@@ -97,7 +96,12 @@ class _Follower:
         """Start an engine and follow it to its end; return it and the state then."""
         self._watcher.on_run_opened(self._state)
         self._show_first_events()
-        with self._handle_signals():
+        handlers = {
+            signal.SIGINT: self._on_interrupt,
+            signal.SIGTERM: self._on_terminate,
+            signal.SIGHUP: self._on_hangup,
+        }
+        with handle_signals(handlers):
             engine = start_engine(self._location, outlives_us=outlives_us)
             self._engine = engine.pid
             for kind, by in self._early_stops:
@@ -119,19 +123,6 @@ class _Follower:
         for recorded in self._store.read_events(after=self._state.seq):
             apply_recorded_event(self._state, recorded)
             self._watcher.on_event_recorded(recorded)
-
-    @contextmanager
-    def _handle_signals(self) -> Iterator[None]:
-        previous_handlers = {
-            signal.SIGINT: signal.signal(signal.SIGINT, self._on_interrupt),
-            signal.SIGTERM: signal.signal(signal.SIGTERM, self._on_terminate),
-            signal.SIGHUP: signal.signal(signal.SIGHUP, self._on_hangup),
-        }
-        try:
-            yield
-        finally:
-            for number, handler in previous_handlers.items():
-                signal.signal(number, handler)
 
     def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Finish what runs at the first Ctrl-C, stop at once at the second, leave the engine to itself at the third."""
@@ -161,9 +152,7 @@ def _build_locked_error(location: RunLocation) -> RunLocked:
 
 def _format_exit(engine: "subprocess.Popen[bytes]") -> str:
     code = engine.returncode
-    if code is not None and code < 0:
-        return f"signal {-code}"
-    return f"exit {code}"
+    return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
 
 
 def _read_last_log_line(location: RunLocation) -> str:

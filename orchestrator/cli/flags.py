@@ -5,12 +5,24 @@ from typing import Any
 
 import click
 
+from orchestrator.cli.options import VerbArguments
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
+from orchestrator.config.layers import merge_settings
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.project.options import Options
 
 _PART = compile_lazily(r'"([^"]*)"|([^."]+)')
 _TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
 """Role → the table of those within it that may have models of their own."""
+_KEYS = {
+    "gate": "gate.command",
+    "target": "pr.target",
+    "max_workers": "run.max_workers",
+    "budget_usd": "budget.usd",
+    "approval": "approval.mode",
+    "time_limit": "run.time_limit_s",
+}
+"""Option → the key of the configuration that it sets."""
 
 
 class Flags:
@@ -35,19 +47,6 @@ class Flags:
         """Set a dotted key, unless the option was not given: None or empty."""
         if value not in (None, "", ()):
             set_nested_value(self.values, key.split("."), value)
-
-    def set_read_only(self, directories: tuple[str, ...]) -> None:
-        """Set `--read-only` directories as absolute paths."""
-        self.set_value("hands.read_only", [str(Path(name).expanduser().absolute()) for name in directories] or None)
-
-    def set_no_sandbox(self, is_given: bool) -> None:
-        """Switch the sandbox off if `--unsafe-no-sandbox` was given."""
-        self.set_value("hands.without_sandbox", is_given or None)
-
-    def set_no_cache(self, is_given: bool) -> None:
-        """Switch the cache of steps off if `--no-cache` was given."""
-        if is_given:
-            self.set_value("migrate.cache", False)
 
     def add_criteria(self, texts: tuple[str, ...], commands: tuple[str, ...]) -> None:
         """Add `--criterion` and `--must` as `[[contract]]`.
@@ -78,3 +77,24 @@ class Flags:
                 raise click.BadParameter(f"{pair!r}: write {forms}", param_hint="--model")
             table = [_TABLES[name], within] if within else []
             set_nested_value(self.values, ["roles", name, *table, "model"], model)
+
+
+def build_options(given: VerbArguments) -> Options:
+    """Return the options of a verb, from the values of those that verbs share."""
+    flags = Flags(given.get("settings", ()), given.get("state", ""))
+    flags.set_models(given.get("models", ()))
+    flags.add_criteria(given.get("criteria", ()), given.get("musts", ()))
+    for option, key in _KEYS.items():
+        flags.set_value(key, given.get(option))
+    flags.set_value("hands.without_sandbox", given.get("unsafe_no_sandbox") or None)
+    flags.set_value("migrate.cache", False if given.get("no_cache") else None)
+    return Options(given["repo"], flags.values, given.get("read_only", ()), given.get("trust_project", False))
+
+
+def build_rerun_options(given: VerbArguments) -> Options:
+    """Return the options of a verb for a run that has begun: its `--read-only` directories are settings of the run."""
+    options = build_options(given)
+    directories = [str(Path(name).expanduser().absolute()) for name in options.read_only]
+    if directories:
+        options = Options(options.repository, merge_settings(options.flags, {"hands": {"read_only": directories}}))
+    return options

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -22,7 +22,9 @@ class Verb(NamedTuple):
 class LazyGroup(click.Group):
     """A group that lists verbs without importing any, and imports the module of the one that is used."""
 
-    verbs: Mapping[str, Verb] = {}
+    def __init__(self, verbs: Mapping[str, Verb], **options: Any) -> None:  # noqa: ANN401
+        super().__init__(**options)
+        self.verbs = verbs
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names of all verbs, in the order of their table."""

@@ -29,7 +29,7 @@ VERBS = {
     "report": Verb("inspect.report", "Report on a run: a page, Markdown, JUnit, SARIF; or how its reviewers held up."),
     "diff": Verb("inspect.diff", "Print the diff of a run, a task or a file."),
     **{name: Verb("control.verbs", entry.line) for name, entry in GOAL_VERBS.items()},
-    "criterion": Verb("control.criterion", "Ask a run for one thing more, or one less."),
+    "criterion": Verb("control.verbs", "Ask a run for one thing more, or one less."),
     "inbox": Verb("control.inbox", "Show what waits for a person."),
     "resume": Verb("run.resume", "Go on with a run that stopped."),
     "ci": Verb("ci.group", "Carry a run on from job to job of a CI system."),
@@ -43,13 +43,10 @@ VERBS = {
 }
 
 
-class _Verbs(LazyGroup):
-    """The verbs of `orchestrate`, in the order of a run's life."""
-
-    verbs = VERBS
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=LazyGroup, verbs=VERBS, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="orchestrate")
 def cli() -> None:
     """Carry one large goal for one git repository to a reviewed pull request, unattended.

@@ -3,15 +3,20 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 
 import click
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
-F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
 _DURATION = compile_lazily(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
+
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FILE_OR_STDOUT = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
 
 class Duration(click.ParamType[float]):
@@ -28,8 +33,8 @@ class Duration(click.ParamType[float]):
         return hours * 3600 + minutes * 60 + seconds
 
 
-def _combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
-    def apply_options(function: F) -> F:
+def _combine_options(*options: Decorator) -> Decorator:
+    def apply_options(function: Any) -> Any:  # noqa: ANN401
         for option in reversed(options):
             function = option(function)
         return function
@@ -38,17 +43,13 @@ def _combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 repository_options = _combine_options(
-    click.option(
-        "--repo",
-        type=click.Path(path_type=Path, file_okay=False),
-        default=Path(),
-        help="The repository; the current directory if not given.",
-    ),
+    click.option("--repo", type=DIRECTORY, default=Path(), help="The repository; the current directory if not given."),
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+settings_option = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
 config_options = _combine_options(
-    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
+    settings_option,
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
 contract_options = _combine_options(
@@ -67,6 +68,13 @@ contract_options = _combine_options(
         help="What has to exit 0 on the final state, run by the harness itself; as often as you like.",
     ),
 )
+goal_options = _combine_options(
+    click.option(
+        "--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'."
+    ),
+    contract_options,
+    click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for."),
+)
 detach_option = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
 no_cache_option = click.option(
     "--no-cache", is_flag=True, help="Run every step of a migration, also on files whose result is known."
@@ -76,39 +84,56 @@ no_sandbox_option = click.option(
     is_flag=True,
     help="Run commands with no sandbox: as you, with your files and your network. For this run only; refused in CI.",
 )
+read_only_option = click.option(
+    "--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."
+)
 engine_limit_options = _combine_options(
-    click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
+    read_only_option,
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
 )
+resume_options = _combine_options(
+    detach_option,
+    engine_limit_options,
+    no_cache_option,
+    click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run."),
+    settings_option,
+)
+run_options = _combine_options(engine_limit_options, no_sandbox_option, config_options, json_option)
 
 
-class CommonArguments(TypedDict):
-    """The values of `repository_options` and `json_option`."""
+def add_role_options(models: str, workers: str, budget: str = "Hard stop for the cost of model calls.") -> Decorator:
+    """Return the options of models, workers, budget and approval; the arguments are the texts of their help."""
+    return _combine_options(
+        click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help=models),
+        click.option("--max-workers", type=click.IntRange(1), help=workers),
+        click.option("--budget-usd", type=click.FloatRange(0), help=budget),
+        click.option(
+            "--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval]."
+        ),
+    )
+
+
+class VerbArguments(TypedDict, total=False):
+    """The values of the options that several verbs share; each verb has some of them."""
 
     repo: Path
     state: str
     as_json: bool
-
-
-class ConfigArguments(TypedDict):
-    """The values of `config_options`."""
-
     settings: tuple[str, ...]
     trust_project: bool
-
-
-class ContractArguments(TypedDict):
-    """The values of `contract_options`."""
-
     criteria: tuple[str, ...]
     musts: tuple[str, ...]
-
-
-class EngineLimitArguments(TypedDict):
-    """The values of `engine_limit_options`."""
-
+    gate: str | None
+    target: str | None
+    models: tuple[str, ...]
+    max_workers: int | None
+    budget_usd: float | None
+    approval: str | None
     read_only: tuple[str, ...]
     time_limit: float | None
+    unsafe_no_sandbox: bool
+    no_cache: bool
+    detach: bool
 
 
 def read_goal(given: str) -> str:

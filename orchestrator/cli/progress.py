@@ -4,8 +4,9 @@ import os
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Protocol, Self
+from typing import Self
 
 from orchestrator.cli.output import print_message
 from orchestrator.domain.event import RecordedEvent
@@ -26,41 +27,41 @@ _NOTABLE = {
 _NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
 
 
-class ProgressWatcher(Protocol):
+class ProgressWatcher(ABC):
     """A watcher of one run, to be used as a context manager."""
+
+    def __init__(self) -> None:
+        self._state: RunState | None = None
 
     def on_run_opened(self, state: RunState) -> None:
         """Take the state of the run that was opened; `state` stays current."""
-        ...
+        self._state = state
 
+    @abstractmethod
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Take an event that was just recorded."""
-        ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
+    @abstractmethod
     def __exit__(self, kind: object, error: object, trace: object) -> None: ...
 
 
 def choose_watcher() -> ProgressWatcher:
     """Return the watcher that fits the place standard error goes to."""
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    if is_terminal:
-        return _BarWatcher()
-    return _LineWatcher()
+    return _BarWatcher() if is_terminal else _LineWatcher()
 
 
-class _LineWatcher:
+class _LineWatcher(ProgressWatcher):
     """A watcher that prints a line for each event, and a heartbeat after a minute without one."""
 
     def __init__(self) -> None:
-        self._state: RunState | None = None
+        super().__init__()
         self._reporter = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._print_heartbeats, daemon=True)
-
-    def on_run_opened(self, state: RunState) -> None:
-        self._state = state
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         _print_messages(self._reporter.render_event(recorded, time.monotonic()))
@@ -86,10 +87,11 @@ def _print_messages(lines: Iterable[str]) -> None:
         print_message(text)
 
 
-class _BarWatcher:
+class _BarWatcher(ProgressWatcher):
     """A watcher that redraws one line: the current phase, its progress, time and spend so far."""
 
     def __init__(self) -> None:
+        super().__init__()
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -104,10 +106,9 @@ class _BarWatcher:
             transient=True,
         )
         self._task = self._progress.add_task("starting", total=1, spent="")
-        self._state: RunState | None = None
 
     def on_run_opened(self, state: RunState) -> None:
-        self._state = state
+        super().on_run_opened(state)
         self._progress.start()
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
@@ -120,15 +121,8 @@ class _BarWatcher:
                 description=phase.title,
                 completed=phase.done,
                 total=max(phase.total, 1),
-                spent=_format_spend(self._state),
+                spent=f"{self._state.test_runs} test runs, {self._state.spend.total.cost_text}",
             )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._progress.stop()
-
-
-def _format_spend(state: RunState) -> str:
-    return f"{state.test_runs} test runs, {state.spend.total.cost_text}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from orchestrator.cli.options import FILE_OR_STDOUT
 from orchestrator.cli.output import print_message
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import EnvironmentProblem, UsageProblem
@@ -16,7 +17,7 @@ _STDOUT = Path("-")
 
 def add_file_option(name: str, what: str) -> Callable[[Any], Any]:
     """Return an option with the file for one form."""
-    kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+    kind = FILE_OR_STDOUT
     return click.option(name, type=kind, metavar="FILE", help=f"{what}; - is standard output.")
 
 
@@ -26,10 +27,7 @@ def select_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str
     Raises:
         UsageProblem: more than one of them would go to standard output.
     """
-    wanted = {}
-    for form, path in files.items():
-        if path is not None:
-            wanted[form] = path
+    wanted = {form: path for form, path in files.items() if path is not None}
     if sum(path == _STDOUT for path in wanted.values()) + as_json > 1:
         raise UsageProblem("only one of the forms can go to standard output: name a file for the others")
     return wanted

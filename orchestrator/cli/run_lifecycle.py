@@ -45,9 +45,7 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
     if as_json:
         print_object(build_run_result(state, location.directory.journal).as_object())
     end = state.ended or state.paused
-    if end:
-        return end.exit
-    return 1
+    return end.exit if end else 1
 
 
 @contextmanager

@@ -5,9 +5,10 @@ import shlex
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from anyio import to_thread
+from pydantic import Field
 
 from orchestrator import workflows
 from orchestrator.config.layers import PROJECT_FILE, get_user_config_path
@@ -19,6 +20,7 @@ from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.recipe_draft import format_toml_list, format_toml_text
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, ProjectContext, load_project_context, open_repository
+from orchestrator.report.read_model import Document
 from orchestrator.scaffold.recipe_file import read_project
 
 _BUDGET_USD = "10"
@@ -47,26 +49,15 @@ class ProjectFileRequest:
     is_dry: bool = False
 
 
-@dataclass(frozen=True)
-class ProjectFile:
+class ProjectFile(Document):
     """The file, its text, its findings, and what a person has to do."""
 
+    schema_name: Literal["orchestrate.initial/1"] = Field(default="orchestrate.initial/1", alias="schema")
     file: Path
+    is_written: bool = Field(alias="written")
     text: str
-    is_written: bool
     found: tuple[str, ...] = ()
     to_do: tuple[str, ...] = ()
-
-    def as_object(self) -> dict[str, Any]:
-        """Return the object for --json."""
-        return {
-            "schema": "orchestrate.initial/1",
-            "file": str(self.file),
-            "written": self.is_written,
-            "text": self.text,
-            "found": list(self.found),
-            "to_do": list(self.to_do),
-        }
 
 
 async def write_project_file(options: Options, request: ProjectFileRequest) -> ProjectFile:
@@ -80,8 +71,16 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         file = repository.root / PROJECT_FILE
         await to_thread.run_sync(_require_writable, file, repository.root, request)
         findings = survey_repository(await read_project(repository))
-        lines = [line.strip().replace("[[verify.check]]", "[gate]") for line in findings.render_lines()]
-        project_file = ProjectFile(file, render_project_toml(findings), not request.is_dry, tuple(lines), _NEXT)
+        lines = []
+        for line in findings.render_lines():
+            lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
+        project_file = ProjectFile(
+            file=file,
+            is_written=not request.is_dry,
+            text=render_project_toml(findings),
+            found=tuple(lines),
+            to_do=_NEXT,
+        )
     else:
         file = repository.root / workflows.WORKFLOW_PATHS[request.forge]
         await to_thread.run_sync(_require_writable, file, repository.root, request)
@@ -113,9 +112,8 @@ def _build_workflow(
             to_do.append(f"{model.model}: its provider takes its keys otherwise; add them")
     if not config.gate.command:
         to_do.append("the project has no gate command, without which nothing can land: orchestrate init")
-    return ProjectFile(
-        file, workflows.render_workflow(forge, values), not request.is_dry, to_do=(*to_do, *_AFTER[forge])
-    )
+    text = workflows.render_workflow(forge, values)
+    return ProjectFile(file=file, is_written=not request.is_dry, text=text, to_do=(*to_do, *_AFTER[forge]))
 
 
 _AFTER: dict[workflows.ForgeKind, tuple[str, ...]] = {

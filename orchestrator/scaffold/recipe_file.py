@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 from anyio import to_thread
+from pydantic import Field, PlainSerializer
 
 from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.domain.recipe.model import Recipe
@@ -19,6 +21,7 @@ from orchestrator.migrate.survey.recipe_draft import RecipeTools, fill_template,
 from orchestrator.migrate.survey.repository_files import CONFIG_FILES, RepositoryFiles
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, load_project_context
+from orchestrator.report.read_model import Document
 from worktrees.object_store.trees import list_tree, read_blobs
 from worktrees.repositories.repository import GitRepository
 
@@ -44,26 +47,15 @@ class RecipeRequest:
         return COMMAND_TEMPLATE
 
 
-@dataclass(frozen=True)
-class WrittenRecipe:
+class WrittenRecipe(Document):
     """The recipe that was written, the findings it rests on, and what it finds."""
 
+    schema_name: Literal["orchestrate.init/1"] = Field(default="orchestrate.init/1", alias="schema")
     file: Path
-    template: RecipeTemplate
-    findings: Findings
+    template: Annotated[RecipeTemplate, PlainSerializer(attrgetter("name"), return_type=str)] = Field(alias="from")
+    findings: Findings = Field(alias="found")
     tools: RecipeTools
-    counted: str
-
-    def as_object(self) -> dict[str, Any]:
-        """Return the object for --json."""
-        return {
-            "schema": "orchestrate.init/1",
-            "file": str(self.file),
-            "from": self.template.name,
-            "found": self.findings.as_object(),
-            "tools": {"elsewhere": list(self.tools.elsewhere), "missing": list(self.tools.missing)},
-            "scope": self.counted,
-        }
+    counted: str = Field(alias="scope")
 
     def render_lines(self) -> Iterator[str]:
         """Yield the lines for a person."""
@@ -106,7 +98,8 @@ async def write_recipe_file(
     target = file or Path(f"{name}.toml")
     text = fill_template(template, findings, values, tools)
     await to_thread.run_sync(_write_text, target, text, overwrite)
-    return WrittenRecipe(target, template, findings, tools, await _describe_scope(options, load_recipe(target)))
+    counted = await _describe_scope(options, load_recipe(target))
+    return WrittenRecipe(file=target, template=template, findings=findings, tools=tools, counted=counted)
 
 
 def _require_template(request: RecipeRequest) -> RecipeTemplate:

@@ -11,7 +11,7 @@ from orchestrator.cli.schemas import SCHEMAS
 def problems(value: Any, name: str | None = None) -> list[str]:
     """What of a printed object is not as its schema says; `name` for those that do not say which.
 
-    A field that no schema knows is a problem here, though not for users: new ones belong into orchestrator/cli/schemas.
+    A field that no schema knows is a problem here, though not for users: new ones belong into the document's model.
     """
     named = name or value.get("schema")
     if named not in SCHEMAS:

@@ -8,7 +8,8 @@ import click
 
 from orchestrator.ci.forge_event import JobDefaults, JobOrder, parse_event
 from orchestrator.ci.job_outputs import write_outputs
-from orchestrator.cli.options import Duration, json_option
+from orchestrator.cli.documents import CiEventDocument
+from orchestrator.cli.options import FILE, Duration, json_option
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.sanitization import to_one_line
@@ -18,9 +19,7 @@ _GOAL_CHARS = 200
 
 
 @click.command("event")
-@click.option(
-    "--goal-file", type=click.Path(path_type=Path, dir_okay=False), help="Where the goal goes; empty if there is none."
-)
+@click.option("--goal-file", type=FILE, help="Where the goal goes; empty if there is none.")
 @click.option("--time-limit", type=Duration(), default="5h30m", metavar="5h30m", help="The most that a job may work.")
 @click.option("--budget-usd", default="", metavar="USD", help="What a run may cost where the event does not say.")
 @json_option
@@ -42,7 +41,7 @@ def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as
     outputs = order.build_outputs(is_again=is_again)
     write_outputs(os.environ, outputs)
     if as_json:
-        print_object({"schema": "orchestrate.ci-event/1", "goal": order.goal, **outputs})
+        print_object(CiEventDocument.model_validate({"goal": order.goal, **outputs}).as_object())
     else:
         print_lines(_render_order(order))
 
@@ -55,9 +54,7 @@ def _read_payload() -> dict[str, Any]:
         found = decode_json(Path(path).read_bytes())
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"{path} cannot be read as an event: {error}") from error
-    if isinstance(found, dict):
-        return found
-    return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _render_order(order: JobOrder) -> list[str]:

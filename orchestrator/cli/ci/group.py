@@ -12,13 +12,7 @@ VERBS = {
 }
 
 
-class _CiVerbs(LazyGroup):
-    """The verbs of `orchestrate ci`."""
-
-    verbs = VERBS
-
-
-@click.group("ci", cls=_CiVerbs)
+@click.group("ci", cls=LazyGroup, verbs=VERBS)
 def ci_command() -> None:
     """Carry a run on from job to job of a CI system: each on a fresh clone, each for as long as a job may last.
 

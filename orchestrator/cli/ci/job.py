@@ -3,11 +3,11 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import anyio
 
@@ -19,6 +19,7 @@ from orchestrator.cli.engine_follower import Detached, follow_engine
 from orchestrator.cli.journal_reader import TolerantBlobs, open_run_journal
 from orchestrator.cli.output import convert_to_user_error, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.signal_handlers import handle_signals
 from orchestrator.domain.commands.definitions import Stop
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import OrchestrateError, Terminated
@@ -152,7 +153,7 @@ def _render_summary(job: CiJob, location: RunLocation, state: RunState) -> str:
 def _report_result(end: JobResult, as_json: bool) -> None:
     write_outputs(os.environ, end.build_outputs())
     if as_json:
-        print_object(end.to_json_object())
+        print_object(end.build_document().as_object())
 
 
 @contextmanager
@@ -166,7 +167,7 @@ def _raise_on_sigterm() -> Iterator[None]:
     def raise_terminated(_number: int, _frame: FrameType | None) -> NoReturn:
         raise Terminated("stopped by SIGTERM")
 
-    with _handle_signals(raise_terminated, signal.SIGTERM):
+    with handle_signals({signal.SIGTERM: raise_terminated}):
         yield
 
 
@@ -177,15 +178,9 @@ def _record_signals() -> Iterator[Sequence[int]]:
     While an engine works, the one who follows it takes them instead.
     """
     signals: list[int] = []
-    with _handle_signals(lambda number, _frame: signals.append(number), signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+
+    def record_signal(number: int, _frame: FrameType | None) -> None:
+        signals.append(number)
+
+    with handle_signals(dict.fromkeys((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), record_signal)):
         yield signals
-
-
-@contextmanager
-def _handle_signals(handle: Callable[[int, FrameType | None], Any], *numbers: signal.Signals) -> Iterator[None]:
-    previous_handlers = {number: signal.signal(number, handle) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous_handlers.items():
-            signal.signal(number, handler)

@@ -2,21 +2,21 @@
 
 import os
 from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
-from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import config_options, json_option, repository_options
+from orchestrator.cli.flags import build_options
+from orchestrator.cli.options import DIRECTORY, VerbArguments, config_options, json_option, repository_options
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.project.options import Options
 
 
 @click.command("publish")
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.argument("directory", type=DIRECTORY, metavar="DIR")
 @repository_options
 @click.option("--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the branches.")
 @click.option("--issue", type=click.IntRange(1), metavar="N", help="The issue to tell, in one comment that is kept.")
@@ -25,17 +25,7 @@ from orchestrator.project.options import Options
 @config_options
 @json_option
 def publish_command(
-    directory: Path,
-    *,
-    remote: str,
-    issue: int | None,
-    by_push: bool,
-    outputs: str,
-    settings: tuple[str, ...],
-    trust_project: bool,
-    repo: Path,
-    state: str,
-    as_json: bool,
+    directory: Path, remote: str, issue: int | None, by_push: bool, outputs: str, **given: Unpack[VerbArguments]
 ) -> None:
     """Publish what `orchestrate ci run --handover DIR` left: the state for the next job, branches, pull requests.
 
@@ -46,11 +36,10 @@ def publish_command(
     ORCHESTRATE__PR__FORGE=github orchestrate ci publish handover --issue 12
     orchestrate ci publish handover --merge-request --outputs published.env
     """
-    options = Options(repo, Flags(settings, state).values, trust_project=trust_project)
-    published = anyio.run(publish_run, options, PublishRequest(directory, remote, issue, by_push))
+    published = anyio.run(publish_run, build_options(given), PublishRequest(directory, remote, issue, by_push))
     write_outputs(os.environ, published.build_outputs())
     write_outputs({"GITHUB_OUTPUT": outputs}, published.build_outputs())
-    print_document(published, _render_published(published), as_json)
+    print_document(published.build_document(), _render_published(published), given["as_json"])
     exit_with(published.exit_code)
 
 

@@ -9,23 +9,24 @@ import click
 from orchestrator.ci.lease import get_job_name
 from orchestrator.ci_jobs.job import JobRequest
 from orchestrator.cli.ci.job import run_ci_job
+from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
+    DIRECTORY,
+    FILE,
     Duration,
-    config_options,
-    contract_options,
-    engine_limit_options,
-    json_option,
-    no_sandbox_option,
+    VerbArguments,
+    add_role_options,
+    goal_options,
     read_goal,
     repository_options,
+    run_options,
 )
 from orchestrator.cli.output import exit_with
-from orchestrator.cli.run.start import RunArguments, build_run_options
 
 _MIN_BEATS = 2
 
 
-class _JobArguments(RunArguments):
+class _JobArguments(VerbArguments):
     """The values of the options of `ci run`."""
 
     key: str
@@ -44,18 +45,13 @@ class _JobArguments(RunArguments):
 @repository_options
 @click.option("--key", metavar="KEY", default="", help="What the jobs of one run have in common, such as issue-12.")
 @click.option("--resume", "wanted", metavar="RUN", default="", help="Go on with this run, also where KEY is not named.")
-@click.option(
-    "--recipe",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Begin a migration by this recipe instead of a GOAL.",
-)
+@click.option("--recipe", type=FILE, metavar="FILE", help="Begin a migration by this recipe instead of a GOAL.")
 @click.option(
     "--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the PR branch."
 )
 @click.option(
     "--handover",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=DIRECTORY,
     metavar="DIR",
     help="Reach no remote: go on from refs/orchestrate/* of this clone, and leave the state in DIR for `ci publish`.",
 )
@@ -65,17 +61,11 @@ class _JobArguments(RunArguments):
     "--max-hops", type=click.IntRange(1), metavar="N", help="Jobs in all that may work on the run; 20 at first."
 )
 @click.option("--restart", "is_anew", is_flag=True, help="Begin anew, whatever the key's last run was.")
-@click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
-@contract_options
-@click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
-@click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="As for `orchestrate run`.")
-@click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
-@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of all jobs together.")
-@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
-@engine_limit_options
-@no_sandbox_option
-@config_options
-@json_option
+@goal_options
+@add_role_options(
+    "As for `orchestrate run`.", "Attempts that run at the same time.", "Hard stop for the cost of all jobs together."
+)
+@run_options
 def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
     """Begin to carry GOAL to a PR branch (`-` reads it from standard input), or go on with it: one job of a CI system.
 
@@ -102,8 +92,9 @@ def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
         raise click.UsageError("name what the jobs of this run have in common with --key, such as --key issue-12")
     if given["stale_after"] < _MIN_BEATS:
         raise click.UsageError(f"--stale-after: at least {_MIN_BEATS} s, or a job that lives could seem dead")
-    options = build_run_options(given, time_limit=None)  # --time-limit is this job's, not the run's as elsewhere
-    exit_with(run_ci_job(options, _build_job_request(goal, given), given["save_every"], given["as_json"]))
+    request = _build_job_request(goal, given)
+    given["time_limit"] = None  # it is this job's, not the run's as elsewhere
+    exit_with(run_ci_job(build_options(given), request, given["save_every"], given["as_json"]))
 
 
 def _build_job_request(goal: str, given: _JobArguments) -> JobRequest:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.control.delivery import find_commanded_run
+from orchestrator.cli.documents import InboxDocument, SentCommand
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.run.approval import ApprovalState
@@ -25,14 +26,9 @@ def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> Non
     questions = run_state.pending_approvals
     sent = [command for _, command in place.directory.inbox.iterate_commands()]
     if as_json:
-        print_object(
-            {
-                "schema": "orchestrate.inbox/1",
-                "run": place.directory.run,
-                "waiting": [question.approval.model_dump(mode="json") for question in questions],
-                "sent": [command.model_dump(mode="json") for command in sent],
-            }
-        )
+        waiting = tuple(question.approval for question in questions)
+        commands = tuple(SentCommand.model_validate(one.model_dump(mode="json")) for one in sent)
+        print_object(InboxDocument(run=place.directory.run, waiting=waiting, sent=commands).as_object())
         return
     lines: list[str] = []
     for number, question in enumerate(questions, start=1):

@@ -1,4 +1,4 @@
-"""Click verbs made from the catalog of commands: approve, deny, pause, continue, retry, cancel, stop-call."""
+"""Click verbs made from the catalog of commands: approve, deny, pause, continue, retry, cancel, criterion, …"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import click
 
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.domain.commands.catalog import GOAL_VERBS
+from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
@@ -89,9 +89,7 @@ def _resolve_question(place: RunLocation, state: RunState, values: Fields) -> Fi
 
 def _resolve_subtree(_place: RunLocation, _state: RunState, values: Fields) -> Fields:
     """The root with all below it is the whole run."""
-    if values["task"] == ROOT_TASK:
-        return values | {"task": None}
-    return values
+    return values | {"task": None} if values["task"] == ROOT_TASK else values
 
 
 def _resolve_call(_place: RunLocation, state: RunState, values: Fields) -> Fields:
@@ -116,4 +114,16 @@ RESOLVERS: Mapping[Target, TargetResolver] = {
     "call": _resolve_call,
     "criterion": _resolve_criterion,
 }
+
+
+@click.group("criterion")
+def criterion_command() -> None:
+    """Change the contract of a run; `orchestrate status RUN` shows it.
+
+    What was or is being judged of the whole is judged anew. A run that has ended keeps the contract it ended with.
+    """
+
+
+for _name, _entry in CRITERION_VERBS.items():
+    criterion_command.add_command(build_verb(_name, _entry, RESOLVERS))
 COMMANDS: Mapping[str, click.Command] = {name: build_verb(name, entry, RESOLVERS) for name, entry in GOAL_VERBS.items()}

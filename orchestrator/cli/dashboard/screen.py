@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.signal_handlers import handle_signals
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
+    from orchestrator.config.model import TuiSettings
     from orchestrator.tui.app import Dashboard
     from orchestrator.tui.settings import DashboardSettings
 
@@ -76,11 +78,11 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], screen_options
     relax_garbage_collector()
     settings = load_config(None).config.tui
     actions = build_dashboard_actions(directory, where)
-    dashboard_settings = _build_settings(settings.model_dump(), screen_options, os.environ)
+    dashboard_settings = _build_settings(settings, screen_options, os.environ)
     log_to_run(directory)
     replay = PlaybackClock(screen_options.speed) if screen_options.speed is not None else None
     app = Dashboard(RunFeed(directory, replay=replay), actions, dashboard_settings)
-    with _handle_signals(app):
+    with _leave_on_signals(app):
         app.run(mouse=settings.mouse and not screen_options.no_mouse)
     if app.crash_error is not None:
         raise app.crash_error
@@ -96,9 +98,7 @@ def _describe_farewell(app: "Dashboard", is_at_work: bool) -> str:
         return "goes on"
     if state is None or state.started is None or state.ended is not None:
         return ""
-    if state.pending_approvals:
-        return "waits for your answer"
-    return "has stopped"
+    return "waits for your answer" if state.pending_approvals else "has stopped"
 
 
 def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
@@ -131,20 +131,20 @@ def _print_line(text: str) -> None:
 
 
 def _build_settings(
-    settings: Mapping[str, object], screen_options: ScreenOptions, environ: Mapping[str, str]
+    settings: "TuiSettings", screen_options: ScreenOptions, environ: Mapping[str, str]
 ) -> "DashboardSettings":
     from orchestrator.tui.settings import DashboardSettings
 
     is_remote = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
     return DashboardSettings(
         is_read_only=screen_options.is_read_only,
-        is_ascii=screen_options.is_ascii or bool(settings["ascii"]) or not _is_drawable(sys.stderr.encoding),
-        has_animations=bool(settings["animations"]) and not screen_options.no_animations and not is_remote,
-        bell=bool(settings["bell"]),
-        notifications=bool(settings["notifications"]),
-        quiet_s=float(settings["quiet_s"]),  # type: ignore[arg-type]
-        theme=f"orchestrate-{settings['theme']}",
-        keys=settings["keys"],  # type: ignore[arg-type]
+        is_ascii=screen_options.is_ascii or settings.ascii or not _is_drawable(sys.stderr.encoding),
+        has_animations=settings.animations and not screen_options.no_animations and not is_remote,
+        bell=settings.bell,
+        notifications=settings.notifications,
+        quiet_s=settings.quiet_s,
+        theme=f"orchestrate-{settings.theme}",
+        keys=settings.keys,
     )
 
 
@@ -173,7 +173,7 @@ class _TolerantLogHandler(logging.FileHandler):
 
 
 @contextmanager
-def _handle_signals(app: "Dashboard") -> Iterator[None]:
+def _leave_on_signals(app: "Dashboard") -> Iterator[None]:
     """End this process, and nothing else, when the terminal hangs up, even while writing to it blocks."""
 
     is_leaving = False
@@ -192,16 +192,9 @@ def _handle_signals(app: "Dashboard") -> Iterator[None]:
         app.run_exit_hooks()
         app.exit(return_code=128 + number)
 
-    previous_handlers = {
-        signal.SIGHUP: signal.signal(signal.SIGHUP, exit_on_hangup),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, exit_on_sigterm),
-    }
-    threading.Thread(target=_hang_up_after_terminal, daemon=True).start()
-    try:
+    with handle_signals({signal.SIGHUP: exit_on_hangup, signal.SIGTERM: exit_on_sigterm}):
+        threading.Thread(target=_hang_up_after_terminal, daemon=True).start()
         yield
-    finally:
-        for number, handler in previous_handlers.items():
-            signal.signal(number, handler)
 
 
 def _hang_up_after_terminal() -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from orchestrator.cli.options import repository_options
+from orchestrator.cli.options import FILE, repository_options
+from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lookup import find_state_directory, format_location_options
 from orchestrator.errors import UsageProblem
 
@@ -42,7 +43,7 @@ class _WatchArguments(TypedDict):
 @click.option("--speed", type=click.FloatRange(0.01, 10_000), help="With --replay: how many times as fast. [1]")
 @click.option(
     "--film",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE.svg",
     help="With --replay: draw it into a picture that moves by itself, instead of on the screen.",
 )
@@ -79,12 +80,10 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[_W
         can_act = given["allow_actions"] and not given["read_only"]
         serve_dashboard(directory, shlex.split(words), given["port"], can_act=can_act)
     elif is_in_lines:
-        click.get_current_context().exit(print_run_lines(directory, words, given["read_only"]))
+        exit_with(print_run_lines(directory, words, given["read_only"]))
     else:
         again = f"orchestrate watch {directory.run}{format_location_options(repo, state)}"
-        click.get_current_context().exit(
-            show_dashboard(directory, shlex.split(words), _build_screen_options(given), again)
-        )
+        exit_with(show_dashboard(directory, shlex.split(words), _build_screen_options(given), again))
 
 
 def _require_consistent(given: _WatchArguments, is_in_lines: bool) -> None:

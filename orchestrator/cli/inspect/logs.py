@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.documents import EventLine, HitLine
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import format_json, print_alarm, print_message
@@ -18,6 +19,7 @@ from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.ports.journal_search import SearchHit
 from orchestrator.report.log.event_lines import DETAIL_KINDS, render_event_line, render_hit_line
 
 _POLL_S = 0.05
@@ -88,7 +90,7 @@ def _search(directory: RunDirectory, task: str | None, query: str, limit: int, a
 
     hits, damage = find_events(directory.path, query, limit, task)
     for hit in reversed(hits):
-        click.echo(format_json(hit._asdict() | {"at": hit.at.isoformat()}) if as_json else render_hit_line(hit))
+        click.echo(_format_hit(hit) if as_json else render_hit_line(hit))
     if not hits and not as_json:
         print_message(f"nothing in run {directory.run} holds all of these words")
     if damage:
@@ -118,5 +120,10 @@ def _iterate_events(store: EventStore, directory: RunDirectory, follow: bool) ->
 
 def _format_event(recorded: RecordedEvent) -> str:
     event = recorded.event
-    head = {"seq": recorded.seq, "at": recorded.at.isoformat(), "kind": event.kind, "v": event.v}
-    return format_json(head | json.loads(format_event_body(event)))
+    head = EventLine(seq=recorded.seq, at=recorded.at.isoformat(), kind=event.kind, v=event.v)
+    return format_json(head.as_object() | json.loads(format_event_body(event)))
+
+
+def _format_hit(hit: SearchHit) -> str:
+    line = HitLine.model_validate(hit._asdict() | {"at": hit.at.isoformat()})
+    return format_json(line.as_object())

@@ -6,7 +6,7 @@ import click
 
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.task.details import (
@@ -46,13 +46,9 @@ def show_command(run: str, task: str, repo: Path, state: str, as_json: bool) -> 
 def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_json: bool) -> None:
     if found.run.mode == "migration" and task not in found.tasks:
         file = get_file_record(found, task)
-        if as_json:
-            print_object(build_file_evidence(found, file, log, blobs.get).as_object())
-        else:
-            print_lines(render_file_evidence(found, file, blobs.get, log))
+        evidence = build_file_evidence(found, file, log, blobs.get)
+        print_document(evidence, render_file_evidence(found, file, blobs.get, log), as_json)
         return
     wanted = get_task(found, task)
-    if as_json:
-        print_object(build_task_details(found, wanted, log, blobs.get).as_object())
-    else:
-        print_lines(render_task_details(found, wanted, blobs.get, log))
+    details = build_task_details(found, wanted, log, blobs.get)
+    print_document(details, render_task_details(found, wanted, blobs.get, log), as_json)

@@ -8,9 +8,17 @@ import anyio
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.migrate.run import RecipeArguments, build_migration_options
-from orchestrator.cli.options import config_options, json_option, repository_options
-from orchestrator.cli.output import format_json, print_lines, print_message, print_object
+from orchestrator.cli.flags import build_options
+from orchestrator.cli.options import (
+    FILE,
+    FILE_OR_STDOUT,
+    VerbArguments,
+    config_options,
+    json_option,
+    read_only_option,
+    repository_options,
+)
+from orchestrator.cli.output import exit_with, format_json, print_document, print_message
 from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.discovery.site_check import SiteCheckRequest, check_sites
@@ -23,7 +31,7 @@ from orchestrator.report.migration.site_check_text import render_github_annotati
 _TOO_MANY = 3
 
 
-class _CheckArguments(RecipeArguments):
+class _CheckArguments(VerbArguments):
     """The values of the options of `migrate check`."""
 
     max_sites: int | None
@@ -33,19 +41,19 @@ class _CheckArguments(RecipeArguments):
 
 
 @click.command("check")
-@click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("recipe", type=FILE)
 @click.option("--max-sites", type=click.IntRange(min=0), metavar="N", help="For all sites together; else each target.")
 @click.option("--ref", default="", metavar="REV", help="The commit to look at; what is checked out if not given.")
 @click.option("--since", default="", metavar="REV", help="Tell which sites this commit did not have.")
 @click.option(
     "--sarif",
     "sarif_file",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    type=FILE_OR_STDOUT,
     metavar="FILE",
     help="Write the sites for a code scanning service; - is standard output.",
 )
 @repository_options
-@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@read_only_option
 @config_options
 @json_option
 def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
@@ -64,16 +72,14 @@ def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         loaded = load_recipe(recipe)
         question = SiteCheckRequest(loaded, given["ref"], given["since"], given["max_sites"])
-        verdict = anyio.run(check_sites, build_migration_options(given), question)
+        verdict = anyio.run(check_sites, build_options(given), question)
     report = build_site_report(loaded, verdict, given["since"])
     if given["sarif_file"] is not None:
         log = build_site_check_sarif(report, __version__).as_object()
         write_report_file(given["sarif_file"], format_json(log, indent=1) + "\n")
-    if given["as_json"] and not to_stdout:
-        print_object(report.as_object())
-    elif not to_stdout:
-        print_lines(render_site_check_lines(report))
+    if not to_stdout:
+        print_document(report, render_site_check_lines(report), given["as_json"])
     if os.environ.get("GITHUB_ACTIONS"):
         for line in render_github_annotations(report):
             print_message(line)
-    click.get_current_context().exit(0 if verdict.is_within_limits else _TOO_MANY)
+    exit_with(0 if verdict.is_within_limits else _TOO_MANY)

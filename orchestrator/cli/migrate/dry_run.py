@@ -4,7 +4,7 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.output import print_alarm, print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
@@ -37,10 +37,8 @@ def print_dry_run(
             write_report_file(report_file, render_dry_run_markdown(report))
     if report.unsafe:
         print_alarm(UNSAFE_BANNER)
-    if as_json:
-        print_object(report.as_object())
-    elif report_file != _STDOUT:
-        print_lines(render_dry_run_lines(report))
+    if as_json or report_file != _STDOUT:
+        print_document(report, render_dry_run_lines(report), as_json)
     return report.exit
 
 

@@ -5,11 +5,7 @@ import click
 from orchestrator.cli.lazy_group import LazyGroup, Verb
 from orchestrator.domain.commands.catalog import MIGRATION_VERBS
 
-
-def _build_row(name: str) -> Verb:
-    return Verb("migrate.control", MIGRATION_VERBS[name].line)
-
-
+_CONTROL_VERBS = ("retry", "skip", "hold", "release", "publish", "rollback")
 VERBS = {
     "init": Verb("migrate.init", "Write a recipe for this repository."),
     "plan": Verb("migrate.run", "Show what RECIPE has in scope. Changes nothing."),
@@ -18,20 +14,13 @@ VERBS = {
     "report": Verb("migrate.report", "Report on a migration: HTML, Markdown, CSV, JSON."),
     "check": Verb("migrate.check", "Fail if there are more sites than allowed: for CI. Needs no run."),
     "resume": Verb("migrate.resume", "Go on with a migration that stopped, also by an edited recipe."),
-    "retry": _build_row("retry"),
-    "skip": _build_row("skip"),
-    "hold": _build_row("hold"),
-    "release": _build_row("release"),
-    "publish": _build_row("publish"),
-    "rollback": _build_row("rollback"),
-    "schema": Verb("migrate.recipe_schema", "Print the JSON Schema of recipes, for editors."),
+    **{name: Verb("migrate.control", MIGRATION_VERBS[name].line) for name in _CONTROL_VERBS},
+    "schema": Verb("migrate.init", "Print the JSON Schema of recipes, for editors."),
 }
 
 
 class _MigrateVerbs(LazyGroup):
-    """The verbs of `orchestrate migrate`, in the order of a migration's life."""
-
-    verbs = VERBS
+    """A group that tells those who give a recipe in place of a verb."""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import and return the command of a verb; None if there is no such verb.
@@ -45,7 +34,7 @@ class _MigrateVerbs(LazyGroup):
         return super().get_command(ctx, name)
 
 
-@click.group("migrate", cls=_MigrateVerbs)
+@click.group("migrate", cls=_MigrateVerbs, verbs=VERBS)
 def migrate_command() -> None:
     """Change a whole codebase by recipe: every file through the steps, the union through your tests, the guilty out.
 

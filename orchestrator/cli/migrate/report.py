@@ -8,7 +8,7 @@ import click
 from orchestrator.cli.journal_reader import read_state_tolerantly
 from orchestrator.cli.migrate.status import choose_glyphs
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.errors import UsageProblem
@@ -50,10 +50,7 @@ def report_command(run: str | None, repo: Path, state: str, as_json: bool, **fil
         report = build_migration_report(found)
         for form, path in wanted.items():
             write_report_file(path, _FORMS[form](report))
-        if as_json:
-            print_object(report.as_object())
-        elif not wanted:
-            headline = f"{report.run}  {report.outcome}"
-            if report.reason:
-                headline += f": {report.reason}"
-            print_lines([headline, *render_burndown_lines(report, choose_glyphs())])
+        if as_json or not wanted:
+            reason = f": {report.reason}" if report.reason else ""
+            headline = f"{report.run}  {report.outcome}{reason}"
+            print_document(report, [headline, *render_burndown_lines(report, choose_glyphs())], as_json)

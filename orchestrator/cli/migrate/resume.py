@@ -8,9 +8,9 @@ import anyio
 import click
 
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
-from orchestrator.cli.options import detach_option, engine_limit_options, json_option, repository_options
+from orchestrator.cli.flags import build_rerun_options
+from orchestrator.cli.options import FILE, VerbArguments, json_option, repository_options, resume_options
 from orchestrator.cli.output import exit_with, print_message
-from orchestrator.cli.run.resume import ResumeArguments, add_resume_options, build_resume_options
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.cli.run_lookup import format_location_options, has_live_engine
 from orchestrator.domain.commands.definitions import Publish
@@ -25,16 +25,12 @@ from orchestrator.run_control.send_command import send_command
 @click.command("resume")
 @click.argument("run", required=False)
 @repository_options
-@detach_option
-@engine_limit_options
-@add_resume_options
+@resume_options
 @click.option(
-    "--recipe",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Go on by this edited recipe; only files that it makes a difference to are done again.",
+    "--recipe", type=FILE, help="Go on by this edited recipe; only files that it makes a difference to are done again."
 )
 @json_option
-def resume_command(run: str | None, recipe: Path | None, **given: Unpack[ResumeArguments]) -> None:
+def resume_command(run: str | None, recipe: Path | None, **given: Unpack[VerbArguments]) -> None:
     """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
 
     Of a run that has ended, pull requests are opened that had to wait for others to be merged.
@@ -54,7 +50,7 @@ def resume_command(run: str | None, recipe: Path | None, **given: Unpack[ResumeA
         send_command(location.directory, revise)
     elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, location, state)):
         send_command(location.directory, Publish(groups=due))
-    begin = partial(_prepare, build_resume_options(given), location)
+    begin = partial(_prepare, build_rerun_options(given), location)
     where = format_location_options(given["repo"], given["state"])
     exit_with(run_with_engine(begin, given["as_json"], where, given["detach"]))
 

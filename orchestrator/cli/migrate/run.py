@@ -7,10 +7,12 @@ from typing import Unpack
 import anyio
 import click
 
-from orchestrator.cli.flags import Flags
+from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
-    CommonArguments,
-    ConfigArguments,
+    FILE,
+    FILE_OR_STDOUT,
+    VerbArguments,
+    add_role_options,
     config_options,
     detach_option,
     engine_limit_options,
@@ -31,23 +33,10 @@ from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.run_control.location import RunLocation
 
-_RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+_RECIPE = click.argument("recipe", type=FILE)
 
 
-class RecipeArguments(CommonArguments, ConfigArguments, total=False):
-    """The values of the options of verbs that take a recipe; each of these has only some of them."""
-
-    models: tuple[str, ...]
-    max_workers: int | None
-    budget_usd: float | None
-    approval: str | None
-    read_only: tuple[str, ...]
-    time_limit: float | None
-    unsafe_no_sandbox: bool
-    no_cache: bool
-
-
-class _RunArguments(RecipeArguments):
+class _RunArguments(VerbArguments):
     """The values of the options of `migrate run`."""
 
     only: tuple[str, ...]
@@ -56,22 +45,15 @@ class _RunArguments(RecipeArguments):
     report: Path | None
     diff: bool
     verify: bool
-    detach: bool
 
 
 @click.command("run")
 @_RECIPE
 @repository_options
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="ROLE=MODEL",
-    help="For steps that ask a model: worker, judge, worker.VARIANT or judge.LENS.",
+@add_role_options(
+    "For steps that ask a model: worker, judge, worker.VARIANT or judge.LENS.",
+    "Files that models work on at the same time.",
 )
-@click.option("--max-workers", type=click.IntRange(1), help="Files that models work on at the same time.")
-@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
-@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
 @click.option(
     "--only",
     multiple=True,
@@ -82,7 +64,7 @@ class _RunArguments(RecipeArguments):
 @click.option("--dry-run", is_flag=True, help="Write nothing but a report of what the steps make of the files.")
 @click.option(
     "--report",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    type=FILE_OR_STDOUT,
     metavar="FILE",
     help="With --dry-run: the report as Markdown; - is standard output.",
 )
@@ -108,7 +90,7 @@ def run_command(recipe: Path, **given: Unpack[_RunArguments]) -> None:
     scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 75 provider down,
     130/143 stopped after a checkpoint. With --dry-run: 0 something would change, 4 nothing would, 3 the checks are red.
     """
-    options, work_filter = build_migration_options(given), WorkFilter(given["only"], given["sample"])
+    options, work_filter = build_options(given), WorkFilter(given["only"], given["sample"])
     if given["dry_run"]:
         from orchestrator.cli.migrate.dry_run import print_dry_run
         from orchestrator.scratch_runs.dry_run import DryRunOptions
@@ -152,7 +134,7 @@ def _create_run(options: Options, recipe: Path, work_filter: WorkFilter) -> tupl
 @config_options
 @click.option("--all", "shows_all", is_flag=True, help="List every file, directory and shard.")
 @json_option
-def plan_command(recipe: Path, shows_all: bool, **given: Unpack[RecipeArguments]) -> None:
+def plan_command(recipe: Path, shows_all: bool, **given: Unpack[VerbArguments]) -> None:
     """Show what RECIPE has in scope and how it is divided: sites, owners, sample, shards, steps. Changes nothing.
 
     \b
@@ -165,19 +147,6 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[RecipeArguments]
     from orchestrator.discovery.migration_events import build_inventory
 
     with print_failure_as_json(given["as_json"]), locate_problems(recipe):
-        options = build_migration_options(given)
+        options = build_options(given)
         inventory = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
     print_document(inventory.build_document(), inventory.render_lines(shows_all), given["as_json"])
-
-
-def build_migration_options(given: RecipeArguments) -> Options:
-    """Return the command's options as `Options`."""
-    flags = Flags(given["settings"], given["state"])
-    flags.set_models(given.get("models", ()))
-    flags.set_value("run.max_workers", given.get("max_workers"))
-    flags.set_value("budget.usd", given.get("budget_usd"))
-    flags.set_value("approval.mode", given.get("approval"))
-    flags.set_value("run.time_limit_s", given.get("time_limit"))
-    flags.set_no_sandbox(given.get("unsafe_no_sandbox", False))
-    flags.set_no_cache(given.get("no_cache", False))
-    return Options(given["repo"], flags.values, given.get("read_only", ()), given["trust_project"])

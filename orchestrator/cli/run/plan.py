@@ -1,20 +1,16 @@
 """`orchestrate plan`."""
 
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator.app.goal_planning import plan_goal
-from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import (
-    config_options,
-    contract_options,
-    json_option,
-    repository_options,
-)
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.documents import PlanDocument
+from orchestrator.cli.flags import build_options
+from orchestrator.cli.options import VerbArguments, config_options, contract_options, json_option, repository_options
+from orchestrator.cli.output import print_document
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
@@ -30,37 +26,20 @@ from orchestrator.project.options import Options
 @contract_options
 @config_options
 @json_option
-def plan_command(
-    goal: str,
-    *,
-    models: tuple[str, ...],
-    criteria: tuple[str, ...],
-    musts: tuple[str, ...],
-    settings: tuple[str, ...],
-    trust_project: bool,
-    repo: Path,
-    state: str,
-    as_json: bool,
-) -> None:
+def plan_command(goal: str, **given: Unpack[VerbArguments]) -> None:
     """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
     """
-    flags = Flags(settings, state)
-    flags.set_models(models)
-    flags.add_criteria(criteria, musts)
-    print_plan(Options(repo, flags.values, trust_project=trust_project), goal, as_json)
+    print_plan(build_options(given), goal, given["as_json"])
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
     """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
     goal_plan = anyio.run(plan_goal, options, goal)
-    if as_json:
-        value = {"schema": "orchestrate.plan/1", "goal": goal} | goal_plan.contract.model_dump(mode="json")
-        print_object(value | goal_plan.plan.model_dump(mode="json"))
-    else:
-        print_lines([*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)])
+    document = PlanDocument(goal=goal, criteria=goal_plan.contract.criteria, **dict(goal_plan.plan))
+    print_document(document, (*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)), as_json)
 
 
 def _render_criteria(contract: Contract) -> Iterator[str]:
@@ -83,9 +62,7 @@ def _render_plan(plan: Plan | Handoff) -> Iterator[str]:
 
 
 def _render_draft(draft: TaskDraft) -> Iterator[str]:
-    after = ""
-    if draft.depends_on:
-        after = f"  after {', '.join(draft.depends_on)}"
+    after = f"  after {', '.join(draft.depends_on)}" if draft.depends_on else ""
     yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
     yield f"  {draft.outcome}"
     for point in draft.acceptance:

@@ -1,13 +1,14 @@
 """`orchestrate replay`."""
 
 from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator.app.replay_models import ReplayOptions
-from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.flags import build_rerun_options
+from orchestrator.cli.options import VerbArguments, json_option, read_only_option, repository_options, settings_option
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lifecycle import print_failure_as_json
@@ -35,8 +36,8 @@ from orchestrator.scratch_runs.replay import replay_run
 @click.option("--offline", is_flag=True, help="Ask nobody; only show where the changed prompts first differ.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of asking again.")
 @click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
-@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
+@read_only_option
+@settings_option
 @json_option
 def replay_command(
     run: str | None,
@@ -45,13 +46,8 @@ def replay_command(
     only: Role | None,
     model: str,
     offline: bool,
-    budget_usd: float | None,
     keep: bool,
-    read_only: tuple[str, ...],
-    settings: tuple[str, ...],
-    repo: Path,
-    state: str,
-    as_json: bool,
+    **given: Unpack[VerbArguments],
 ) -> None:
     """Do RUN (the latest if not named) over from its journal, offline, and say where it first diverges.
 
@@ -67,11 +63,8 @@ def replay_command(
     \b
     Exit codes: 0 the same, 1 it diverges or decides otherwise, 2 usage, 5 the budget is spent, 7 environment.
     """
-    flags = Flags(settings, state)
-    flags.set_value("budget.usd", budget_usd)
-    flags.set_read_only(read_only)
     replay_options = ReplayOptions(prompts, only, model, offline, keep)
-    exit_with(_replay_and_print(Options(repo, flags.values), run, replay_options, as_json))
+    exit_with(_replay_and_print(build_rerun_options(given), run, replay_options, given["as_json"]))
 
 
 def _replay_and_print(options: Options, run: str | None, replay_options: ReplayOptions, as_json: bool) -> int:

@@ -6,20 +6,15 @@ from typing import Any, Unpack
 import anyio
 import click
 
-from orchestrator.cli.flags import Flags
+from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
-    CommonArguments,
-    ConfigArguments,
-    ContractArguments,
-    EngineLimitArguments,
-    config_options,
-    contract_options,
+    VerbArguments,
+    add_role_options,
     detach_option,
-    engine_limit_options,
-    json_option,
-    no_sandbox_option,
+    goal_options,
     read_goal,
     repository_options,
+    run_options,
 )
 from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
@@ -49,47 +44,20 @@ class GoalOrSubcommand(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-class RunArguments(CommonArguments, ConfigArguments, ContractArguments, EngineLimitArguments):
-    """The values of the options that `run` and `ci run` share."""
-
-    gate: str | None
-    target: str | None
-    models: tuple[str, ...]
-    max_workers: int | None
-    budget_usd: float | None
-    approval: str | None
-    unsafe_no_sandbox: bool
-
-
-class _StartArguments(RunArguments):
+class _StartArguments(VerbArguments):
     """The values of the options of `run`."""
 
     dry_run: bool
-    detach: bool
 
 
 @click.command("run", cls=GoalOrSubcommand)
 @click.argument("goal")
 @repository_options
-@click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
-@contract_options
-@click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="ROLE=MODEL",
-    help="planner, worker, judge, worker.VARIANT or judge.LENS.",
-)
-@click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
-@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
-@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
+@goal_options
+@add_role_options("planner, worker, judge, worker.VARIANT or judge.LENS.", "Attempts that run at the same time.")
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
 @detach_option
-@engine_limit_options
-@no_sandbox_option
-@config_options
-@json_option
+@run_options
 def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
 
@@ -117,7 +85,7 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     goal = read_goal(goal)
     if not goal:
         raise click.UsageError("the goal is empty")
-    options = build_run_options(given, given["time_limit"])
+    options = build_options(given)
     if given["dry_run"]:
         from orchestrator.cli.run.plan import print_plan
 
@@ -133,21 +101,6 @@ def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
 
     location = anyio.run(create_goal_run, options, goal)
     return location, read_state(location.directory.journal)
-
-
-def build_run_options(given: RunArguments, time_limit: float | None) -> Options:
-    """Return the command's options as `Options`; `time_limit` is the run's, in seconds."""
-    flags = Flags(given["settings"], given["state"])
-    flags.set_models(given["models"])
-    flags.add_criteria(given["criteria"], given["musts"])
-    flags.set_value("gate.command", given["gate"])
-    flags.set_value("pr.target", given["target"])
-    flags.set_value("run.max_workers", given["max_workers"])
-    flags.set_value("budget.usd", given["budget_usd"])
-    flags.set_value("approval.mode", given["approval"])
-    flags.set_value("run.time_limit_s", time_limit)
-    flags.set_no_sandbox(given["unsafe_no_sandbox"])
-    return Options(given["repo"], flags.values, given["read_only"], given["trust_project"])
 
 
 _WORDS = {"export": "export_command", "import": "import_command"}

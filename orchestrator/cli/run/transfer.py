@@ -8,7 +8,7 @@ import click
 
 from orchestrator.cli.documents import ExportDocument, ImportDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import FILE, json_option, repository_options
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.portable.run_import import ImportedRun
 from orchestrator.project.options import Options
@@ -22,12 +22,10 @@ from orchestrator.run_control.transfer import (
     list_replaced_settings,
 )
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
 
 @click.command("export")
 @click.argument("run")
-@click.argument("file", type=_FILE, required=False)
+@click.argument("file", type=FILE, required=False)
 @click.option("--ref", "as_ref", is_flag=True, help="Into refs/orchestrate/RUN/journal instead of a file.")
 @click.option("--whole", is_flag=True, help="With all history, for a repository that lacks the run's base.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
@@ -83,7 +81,7 @@ def _build_export_document(exported_run: ExportedRun) -> ExportDocument:
 
 
 @click.command("import")
-@click.argument("file", type=_FILE, required=False)
+@click.argument("file", type=FILE, required=False)
 @click.option("--ref", metavar="RUN", help="From refs/orchestrate/RUN/journal, which you have fetched, not a file.")
 @click.option("--trust-settings", is_flag=True, help="Keep its hooks, endpoints and directories instead of yours.")
 @repository_options

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.documents import ConfigDocument, SchemaRow, SchemasDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import config_options, json_option
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.options import DIRECTORY, config_options, json_option
+from orchestrator.cli.output import print_document, print_object
 from orchestrator.cli.run_lookup import find_checkout_root
 from orchestrator.config.layers import iterate_leaf_values, load_config
 from orchestrator.config.toml_source import format_dotted_key
@@ -25,7 +26,7 @@ def config_command() -> None:
 
 
 @config_command.command("show")
-@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
+@click.option("--repo", type=DIRECTORY, default=Path(), help="The repository.")
 @click.option("--origin", is_flag=True, help="Say where each value comes from.")
 @config_options
 @json_option
@@ -39,8 +40,7 @@ def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_proj
     loaded = load_config(_find_project(repo), Flags(settings).values, trust_project=trust_project)
     values = loaded.config.model_dump(mode="json", by_alias=True)
     if as_json:
-        origins = {"origins": dict(loaded.origins)} if origin else {}
-        print_object({"schema": "orchestrate.config/1", "values": values} | origins)
+        print_object(ConfigDocument(values=values, origins=dict(loaded.origins) if origin else None).as_object())
         return
     for key, value in iterate_leaf_values(values):
         name = format_dotted_key(key)
@@ -65,21 +65,14 @@ def schema_command(name: str | None, as_json: bool) -> None:
 
     if name is not None:
         print_object(SCHEMAS[_resolve_schema_name(name, SCHEMAS)])
-    elif as_json:
-        names = []
-        for known, schema in SCHEMAS.items():
-            names.append({"name": known, "printed_by": schema["description"]})
-        print_object({"schema": "orchestrate.schemas/1", "schemas": names})
-    else:
-        print_lines(f"{known:32} {schema['description']}" for known, schema in SCHEMAS.items())
+        return
+    rows = tuple(SchemaRow(name=known, printed_by=schema["description"]) for known, schema in SCHEMAS.items())
+    print_document(SchemasDocument(schemas=rows), (f"{row.name:32} {row.printed_by}" for row in rows), as_json)
 
 
 def _resolve_schema_name(name: str, known: Iterable[str]) -> str:
     """Return the whole name of a schema; the newest version if no number is given."""
-    matches = []
-    for full_name in known:
-        if name in (full_name, full_name.removeprefix("orchestrate.").rpartition("/")[0]):
-            matches.append(full_name)
+    matches = [full for full in known if name in (full, full.removeprefix("orchestrate.").rpartition("/")[0])]
     if not matches:
         raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
     return max(matches)

@@ -1,14 +1,14 @@
 """`orchestrate doctor`."""
 
-from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 from anyio import to_thread
 
 from orchestrator.cli.documents import DoctorDocument, RequirementCheck
-from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import config_options, json_option, repository_options
+from orchestrator.cli.flags import build_options
+from orchestrator.cli.options import VerbArguments, config_options, json_option, read_only_option, repository_options
 from orchestrator.cli.output import exit_with, print_alarm, print_lines, print_object
 from orchestrator.doctor.checks import DoctorFinding, check_requirements
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
@@ -17,19 +17,11 @@ from orchestrator.project.options import Options, load_project_context
 
 @click.command("doctor")
 @repository_options
-@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@read_only_option
 @click.option("--ci", "in_ci", is_flag=True, help="And what a job of a CI system needs, as far as it can be seen here.")
 @config_options
 @json_option
-def doctor_command(
-    repo: Path,
-    state: str,
-    read_only: tuple[str, ...],
-    in_ci: bool,
-    settings: tuple[str, ...],
-    trust_project: bool,
-    as_json: bool,
-) -> None:
+def doctor_command(in_ci: bool, **given: Unpack[VerbArguments]) -> None:
     """Check what a run needs: git, repository, disk, sandbox (a real escape self-test), gate, models.
 
     Leaves with 7 if something has to be mended first.
@@ -39,10 +31,9 @@ def doctor_command(
     orchestrate doctor --ci
     orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
     """
-    options = Options(repo, Flags(settings, state).values, read_only, trust_project)
-    findings = anyio.run(_collect_findings, options, in_ci, as_json)
+    findings = anyio.run(_collect_findings, build_options(given), in_ci, given["as_json"])
     is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
-    if as_json:
+    if given["as_json"]:
         print_object(DoctorDocument(ok=is_ok, findings=tuple(map(_build_row, findings))).as_object())
     exit_with(0 if is_ok else 7)
 

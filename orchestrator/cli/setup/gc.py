@@ -1,19 +1,19 @@
 """`orchestrate gc`."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import anyio
 import click
 
+from orchestrator.cli.documents import CollectionDocument
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.project.options import Options
 from orchestrator.report.text.byte_sizes import format_size
-from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
+from orchestrator.retention.garbage_collection import CollectionRequest, collect_garbage
 from orchestrator.retention.policy import KeptRun
 
 _SHOWN = 8
@@ -38,14 +38,12 @@ def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path
     """
     options = Options(repo, Flags(state=state).values)
     removed = anyio.run(collect_garbage, options, CollectionRequest(runs, by_policy, dry_run))
-    if as_json:
-        print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | asdict(removed))
-    else:
-        print_lines(_render_removed(removed, dry_run))
+    document = CollectionDocument(dry_run=dry_run, **vars(removed))
+    print_document(document, _render_removed(document), as_json)
 
 
-def _render_removed(removed: CollectionResult, is_dry: bool) -> Iterator[str]:
-    verb, freed = ("would remove", "would free") if is_dry else ("removed", "freed")
+def _render_removed(removed: CollectionDocument) -> Iterator[str]:
+    verb, freed = ("would remove", "would free") if removed.dry_run else ("removed", "freed")
     kinds = {
         "workspaces": removed.workspaces,
         "runs": removed.runs,

@@ -4,17 +4,20 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Unpack
 
 import anyio
 import click
 
 from orchestrator.app.hands_exec import open_sandbox_command
-from orchestrator.cli.flags import Flags
+from orchestrator.cli.documents import HandsExecDocument
+from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import (
+    VerbArguments,
     config_options,
     json_option,
     no_sandbox_option,
+    read_only_option,
     repository_options,
 )
 from orchestrator.cli.output import CommandOutput, exit_with, print_alarm, print_lines, print_message, print_object
@@ -48,24 +51,13 @@ def hands_command() -> None:
 @click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True, help="What it may reach.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
 @click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
-@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@read_only_option
 @no_sandbox_option
 @repository_options
 @config_options
 @json_option
 def exec_command(
-    words: tuple[str, ...],
-    *,
-    tier: int,
-    timeout: float | None,
-    explain: bool,
-    read_only: tuple[str, ...],
-    unsafe_no_sandbox: bool,
-    repo: Path,
-    state: str,
-    settings: tuple[str, ...],
-    trust_project: bool,
-    as_json: bool,
+    words: tuple[str, ...], *, tier: int, timeout: float | None, explain: bool, **given: Unpack[VerbArguments]
 ) -> None:
     """Run one command exactly as a worker's would run, and leave with its exit code.
 
@@ -81,11 +73,8 @@ def exec_command(
     """
     if not words and not explain:
         raise UsageProblem("nothing to run: write the command behind --, or ask for --explain alone")
-    flags = Flags(settings, state)
-    flags.set_no_sandbox(unsafe_no_sandbox)
     line = words[0] if len(words) == 1 else shlex.join(words)
-    options = Options(repo, flags.values, read_only, trust_project)
-    exit_with(anyio.run(_run_command, options, line, Tier(tier), timeout, explain, as_json))
+    exit_with(anyio.run(_run_command, build_options(given), line, Tier(tier), timeout, explain, given["as_json"]))
 
 
 async def _run_command(
@@ -102,10 +91,8 @@ async def _run_command(
             result = await command.run(screen.write_chunk)
             screen.finish_output()
     if as_json:
-        print_object(_build_object(line, command.explanation if explain else None, result))
-    if result:
-        return _choose_exit_code(result)
-    return 0
+        print_object(_build_document(line, command.explanation if explain else None, result).as_object())
+    return _choose_exit_code(result) if result else 0
 
 
 async def _print_notice(text: str) -> None:
@@ -119,14 +106,21 @@ def _choose_exit_code(result: CommandResult) -> int:
     return _CODES[result.ending]
 
 
-def _build_object(line: str, explanation: PolicyExplanation | None, result: CommandResult | None) -> dict[str, object]:
-    value: dict[str, object] = {"schema": "orchestrate.hands.exec/1", "command": line}
-    if explanation:
-        value["policy"] = explanation.model_dump(mode="json")
-    if result:
-        outcome = result.model_dump(mode="json", include={"ending", "exit_code", "seconds", "output_bytes", "detail"})
-        value |= outcome | {"exit": _CODES.get(result.ending, result.exit_code)}
-    return value
+def _build_document(
+    line: str, explanation: PolicyExplanation | None, result: CommandResult | None
+) -> HandsExecDocument:
+    if result is None:
+        return HandsExecDocument(command=line, policy=explanation)
+    return HandsExecDocument(
+        command=line,
+        policy=explanation,
+        ending=result.ending,
+        exit_code=result.exit_code,
+        seconds=result.seconds,
+        output_bytes=result.output_bytes,
+        detail=result.detail,
+        exit=_CODES.get(result.ending, result.exit_code),
+    )
 
 
 def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:

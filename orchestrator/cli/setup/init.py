@@ -5,8 +5,8 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.options import Duration, json_option
-from orchestrator.cli.output import print_lines, print_message, print_object
+from orchestrator.cli.options import DIRECTORY, Duration, json_option
+from orchestrator.cli.output import print_document, print_message
 from orchestrator.project.options import Options
 from orchestrator.scaffold.project_file import ProjectFile, ProjectFileRequest, write_project_file
 from orchestrator.workflows import ForgeKind
@@ -22,7 +22,7 @@ _SHORTEST_S = 60.0
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @click.option("--dry-run", is_flag=True, help="Print the file; write nothing.")
-@click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
+@click.option("--repo", type=DIRECTORY, default=Path(), help="The repository.")
 @json_option
 def init_command(
     forge: ForgeKind | None, package: str, time_limit: float, force: bool, dry_run: bool, repo: Path, as_json: bool
@@ -42,16 +42,13 @@ def init_command(
         raise click.BadParameter("it has to be one line", param_hint="--package")
     request = ProjectFileRequest(forge, package, int(time_limit), may_overwrite=force, is_dry=dry_run)
     project_file = anyio.run(write_project_file, Options(repo), request)
-    if as_json:
-        print_object(project_file.as_object())
-    else:
-        _print_project_file(project_file)
-
-
-def _print_project_file(project_file: ProjectFile) -> None:
-    if not project_file.is_written:
-        print_lines(project_file.text.splitlines())
+    print_document(project_file, _render_project_file(project_file), as_json)
+    if not project_file.is_written and not as_json:
         print_message(f"nothing was written; it would go to {project_file.file}")
-        return
+
+
+def _render_project_file(project_file: ProjectFile) -> list[str]:
+    if not project_file.is_written:
+        return project_file.text.splitlines()
     lines = [f"wrote {project_file.file}", *(f"  {line}" for line in project_file.found)]
-    print_lines([*lines, *(f"next: {line}" for line in project_file.to_do)])
+    return [*lines, *(f"next: {line}" for line in project_file.to_do)]

@@ -1,12 +1,12 @@
 """`orchestrate repair`."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from orchestrator.cli.documents import RepairDocument
 from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.journal.damage.repair import RepairResult, describe_repair, repair_journal
 
@@ -28,11 +28,9 @@ def repair_command(run: str | None, repo: Path, state: str, as_json: bool) -> No
     directory = find_state_directory(repo, state).find_run(run)
     with directory.hold_lock():
         result = repair_journal(directory)
-    if as_json:
-        value = {"schema": "orchestrate.repair/1", "run": directory.run, "repaired": result is not None}
-        print_object(value | (asdict(result) if result else {}))
-    else:
-        print_lines(_render_result(result, directory.run))
+    findings = vars(result) if result else {}
+    document = RepairDocument(run=directory.run, repaired=result is not None, **findings)
+    print_document(document, _render_result(result, directory.run), as_json)
 
 
 def _render_result(result: RepairResult | None, run: str) -> list[str]:

@@ -1,6 +1,11 @@
 """Findings of a survey, and what was not found."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, computed_field
+
+from orchestrator.report.read_model import ReadModel
 
 
 @dataclass(frozen=True)
@@ -17,13 +22,12 @@ class TestCommand:
 
     run: str
     report: str
-    source_file: str
-    all: str = ""
-    notes: tuple[str, ...] = ()
+    source_file: Annotated[str, Field(serialization_alias="said_by")]
+    all: Annotated[str, Field(exclude=True)] = ""
+    notes: Annotated[tuple[str, ...], Field(exclude=True)] = ()
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(ReadModel):
     """Everything that `migrate init` writes into a recipe.
 
     `all_files`, `sources` and `tests` are globs for the include key; `pairs` say which test belongs to which source.
@@ -31,40 +35,23 @@ class Findings:
     """
 
     language: str = ""
-    all_files: tuple[str, ...] = ("*",)
+    all_files: tuple[str, ...] = Field(default=("*",), exclude=True)
     sources: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     pairs: tuple[str, ...] = ()
-    command: TestCommand | None = None
-    codeowners: str = ""
+    command: TestCommand | None = Field(default=None, alias="test_command")
+    codeowners: str | None = None
     environments: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
-    branch: str = ""
+    branch: str | None = None
     unknown: tuple[str, ...] = ()
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for a person."""
         return self.command.notes if self.command else ()
-
-    def as_object(self) -> dict[str, object]:
-        """Return the object for --json."""
-        command = self.command
-        return {
-            "language": self.language,
-            "sources": list(self.sources),
-            "tests": list(self.tests),
-            "exclude": list(self.exclude),
-            "pairs": list(self.pairs),
-            "test_command": command and {"run": command.run, "report": command.report, "said_by": command.source_file},
-            "codeowners": self.codeowners or None,
-            "environments": list(self.environments),
-            "manifests": list(self.manifests),
-            "branch": self.branch or None,
-            "unknown": list(self.unknown),
-            "notes": list(self.notes),
-        }
 
     def render_lines(self) -> list[str]:
         """Return lines for a person."""

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from orchestrator.migrate.bundled import RecipeTemplate
 from orchestrator.migrate.survey.findings import Findings
@@ -31,9 +33,9 @@ class RecipeTools:
     """
 
     elsewhere: tuple[str, ...] = ()
-    found_there: tuple[str, ...] = ()
+    found_there: Annotated[tuple[str, ...], Field(exclude=True)] = ()
     missing: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: Annotated[tuple[str, ...], Field(exclude=True)] = ()
 
     def render_advice(self) -> Iterator[str]:
         """Yield lines that say how to get what is missing."""

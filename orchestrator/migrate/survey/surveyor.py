@@ -27,10 +27,10 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         exclude=foreign,
         pairs=layout.build_pair_rules(files),
         command=command,
-        codeowners=find_owners_file(project.paths) or "",
+        codeowners=find_owners_file(project.paths),
         environments=environments,
         manifests=layout.list_manifests(project),
-        branch=project.branch,
+        branch=project.branch or None,
         unknown=tuple(_list_unknown(language, command, environments)),
     )
 

@@ -89,7 +89,7 @@ def test_every_object_that_the_program_names_has_a_schema() -> None:
     told = {
         found
         for path in SOURCE.rglob("*.py")
-        if "schemas" not in path.parts
+        if path.name != "schemas.py"
         for found in re.findall(r'"(orchestrate\.[a-z.-]+/\d+)"', path.read_text(encoding="utf-8"))
     }
     assert len(told) > 25

@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from orchestrator.cli.inspect.status import read_status
-from orchestrator.cli.schemas.notation import schema_of_document
+from orchestrator.cli.schemas import schema_of_document
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.checksums import compute_text_sum
 from orchestrator.journal.storage.event_store import EventStore
