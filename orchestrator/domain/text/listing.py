@@ -27,3 +27,8 @@ def format_count(count: int, noun: str, plural: str = "") -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {plural or noun + 's'}"
+
+
+def add_lead(lead: str, text: str | None, end: str = "") -> str:
+    """Return `text` between `lead` and `end`; nothing if there is no text."""
+    return f"{lead}{text}{end}" if text else ""

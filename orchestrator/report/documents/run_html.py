@@ -3,9 +3,10 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from operator import attrgetter
 
 from orchestrator.domain.text.money import format_known_dollars
-from orchestrator.report.cost.model import CostLine, CostReport
+from orchestrator.report.cost.model import CostLine
 from orchestrator.report.documents.gantt_chart import GanttChart, build_gantt_chart
 from orchestrator.report.documents.run_html_size import PageContent, iterate_page_contents
 from orchestrator.report.documents.run_report_model import RunReport
@@ -28,9 +29,8 @@ def render_run_html(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
 
 
 def _render_page(content: PageContent) -> str:
-    report, parts = content.report, None
-    if report.migration is not None:
-        parts = build_migration_parts(report.migration)
+    report = content.report
+    parts = build_migration_parts(report.migration) if report.migration else None
     return render_template(
         "run.html",
         report=report,
@@ -43,32 +43,31 @@ def _render_page(content: PageContent) -> str:
         plan=_build_plan_table(report),
         shown_tasks=content.shown_tasks,
         migration=parts,
-        costs=_build_cost_tables(report.cost),
+        costs=[
+            _build_cost_table("Cost by role", report.cost.roles),
+            _build_cost_table("Cost by model", report.cost.models),
+            _build_cost_table("What was wasted", report.cost.waste),
+        ],
         settings=json.dumps([report.settings, *report.settings_changed], indent=1, ensure_ascii=False),
     )
 
 
 def _build_flaky_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for flaky in report.flaky:
-        rows.append((flaky.test, flaky.seen))
+    rows = map(attrgetter("test", "seen"), report.flaky)
     return build_html_table("Tests that were seen both ways", ("test", "#times"), rows)
 
 
 def _build_contract_table(report: RunReport) -> HtmlTable:
     rows = []
     for criterion in report.contract:
-        name, state = criterion.id, criterion.state_text
-        command = criterion.command or ""
+        name, state, command = criterion.id, criterion.state_text, criterion.command or ""
         rows.append((name, state, criterion.text, criterion.evidence, command, criterion.exit_codes))
     heads = ("criterion", "state", "what", "evidence", "command", "exit: base → now")
     return build_html_table("Contract", heads, rows)
 
 
 def _build_checks_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for check in report.forge_checks:
-        rows.append((check.name, check.state, check.summary, check.url))
+    rows = map(attrgetter("name", "state", "summary", "url"), report.forge_checks)
     return build_html_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
@@ -81,19 +80,10 @@ def _build_timeline(report: RunReport) -> GanttChart | None:
 def _build_plan_table(report: RunReport) -> HtmlTable:
     rows = []
     for task in report.tasks_by_tree:
-        name, attempts = "  " * task.depth + task.id, len(task.attempts)
-        ended = (task.status, task.cause or "")
-        rows.append((name, *ended, attempts, task.price, task.title, task.reason))
+        name, attempts, cause = "  " * task.depth + task.id, len(task.attempts), task.cause or ""
+        rows.append((name, task.status, cause, attempts, task.price, task.title, task.reason))
     heads = ("task", "status", "cause", "#attempts", "#cost, with all below", "title", "reason")
     return build_html_table("Plan", heads, rows)
-
-
-def _build_cost_tables(cost: CostReport) -> list[HtmlTable]:
-    return [
-        _build_cost_table("Cost by role", cost.roles),
-        _build_cost_table("Cost by model", cost.models),
-        _build_cost_table("What was wasted", cost.waste),
-    ]
 
 
 def _build_cost_table(title: str, entries: Sequence[CostLine]) -> HtmlTable:
