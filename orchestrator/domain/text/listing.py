@@ -22,4 +22,11 @@ def limit_lines(lines: Sequence[str], limit: int, rest: str = "and {count} more"
 
 def format_count(count: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 file`, `1,204 files`; `plural` where it is not made with `s`."""
-    return f"1 {noun}" if count == 1 else f"{count:,} {plural or noun + 's'}"
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {plural or noun + 's'}"
+
+
+def add_lead(lead: str, text: str | None, end: str = "") -> str:
+    """Return `text` between `lead` and `end`; nothing if there is no text."""
+    return f"{lead}{text}{end}" if text else ""

@@ -93,31 +93,24 @@ def _render_next_step(step: str) -> str:
     return f"**Next:** {format_code_span(to_one_line(command))}{colon}{escape_markdown(why)}"
 
 
-def _render_whole_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _render_whole_table(title: str, heads: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     return render_markdown_table(title, heads, rows, limit=None)
 
 
 def _render_pull_requests(report: RunReport) -> str:
-    rows = []
-    for pr in report.pull_requests:
-        rows.append((escape_markdown(pr.subject), escape_markdown(pr.url or pr.ref, _LONG_CHARS)))
+    rows = [(pr.subject, escape_markdown(pr.url or pr.ref, _LONG_CHARS)) for pr in report.pull_requests]
     return _render_whole_table("Pull requests", ("of", "where"), rows)
 
 
 def _render_checks(report: RunReport) -> str:
     rows = []
     for check in report.forge_checks:
-        url = escape_markdown(check.url, _LONG_CHARS)
-        rows.append((escape_markdown(check.name), check.state, escape_markdown(check.summary), url))
+        rows.append((check.name, check.state, check.summary, escape_markdown(check.url, _LONG_CHARS)))
     return _render_whole_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
 def _render_contract(report: RunReport) -> str:
-    rows = []
-    for criterion in report.contract:
-        name, state = escape_markdown(criterion.id), criterion.state_text
-        text, evidence = escape_markdown(criterion.text), escape_markdown(criterion.evidence)
-        rows.append((name, state, text, evidence, criterion.exit_codes))
+    rows = map(attrgetter("id", "state_text", "text", "evidence", "exit_codes"), report.contract)
     heads = ("criterion", "state", "what", "evidence", "exit: base → now")
     return _render_whole_table("Contract", heads, rows)
 
@@ -127,9 +120,7 @@ def _render_cost(report: RunReport) -> str:
     price = format_known_dollars(spent.usd, spent.usd_known)
     if report.cost.waste:
         price += f", {report.cost.wasted.share:.0%} of it for work that did not land"
-    where = "nothing landed"
-    if head:
-        where = f"head {render_code(head[:12])} on {render_code(report.pr_branch)}"
+    where = f"head {render_code(head[:12])} on {render_code(report.pr_branch)}" if head else "nothing landed"
     calls = f"{spent.calls} model calls, {spent.tokens:,} tokens, {report.test_runs} test runs"
     return (
         f"### Cost\n\n{price}; {calls}, {format_short_duration(spent.wall_s)} of work.\n\n"
@@ -156,13 +147,12 @@ def _render_migration(report: MigrationReport | None) -> Iterator[str]:
     rows = []
     for file in report.files:
         if file.status not in {FileStatus.MERGED, FileStatus.SKIPPED}:
-            rows.append((render_code(file.path), file.status, escape_markdown(file.reason)))
+            rows.append((render_code(file.path), file.status, file.reason))
     yield _render_whole_table(f"Files that did not land ({len(rows)})", ("file", "status", "reason"), rows)
 
 
 def _render_tasks(report: RunReport) -> str:
     rows = []
     for task in sorted(report.tasks_by_tree, key=attrgetter("has_landed")):
-        numbers = (render_code(task.id), task.status, str(len(task.attempts)), task.price)
-        rows.append((*numbers, escape_markdown(task.title), escape_markdown(task.reason)))
+        rows.append((render_code(task.id), task.status, len(task.attempts), task.price, task.title, task.reason))
     return _render_whole_table("Tasks", ("task", "status", "attempts", "cost", "title", "reason"), rows)

@@ -96,16 +96,12 @@ def _scale_time(seconds: float, duration: float) -> float:
 
 def _build_tick(number: int, duration: float) -> GanttTick:
     seconds = duration * number / _TICKS
-    anchor = "middle"
-    if number == _TICKS:
-        anchor = "end"
+    anchor = "end" if number == _TICKS else "middle"
     return GanttTick(_scale_time(seconds, duration), anchor, format_short_duration(seconds))
 
 
 def _build_row(number: int, task: str) -> GanttRow:
-    name = task
-    if len(task) > _NAME_CHARS:
-        name = f"…{task[1 - _NAME_CHARS :]}"
+    name = f"…{task[1 - _NAME_CHARS :]}" if len(task) > _NAME_CHARS else task
     return GanttRow((number + 1) * _ROW_HEIGHT - 4, name)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.judging.verdict import Finding, LensVote, PointFinding, Verdict
 from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.report.documents.run_report_model import ReportedAttempt, ReportedTask, RunReport
 from orchestrator.report.documents.sarif import SarifLevel
 
@@ -43,9 +44,7 @@ def iterate_judge_findings(report: RunReport) -> Iterator[JudgeFinding]:
 
 
 def _iterate_attempt_findings(task: ReportedTask, attempt: ReportedAttempt, *, is_last: bool) -> Iterator[JudgeFinding]:
-    paths: Sequence[str] = ()
-    if attempt.candidate:
-        paths = attempt.candidate.paths
+    paths = attempt.candidate.paths if attempt.candidate else ()
     excuse = ""
     if not is_last or attempt.fate not in {"landed", "open"}:
         excuse = _explain_superseded(attempt)
@@ -83,15 +82,9 @@ def _iterate_verdict_findings(task: ReportedTask, attempt: ReportedAttempt) -> I
 
 
 def _build_rule_finding(finding: Finding) -> JudgeFinding:
-    level: SarifLevel = "warning"
-    places: tuple[FindingPlace, ...] = ()
-    excuse = ""
-    if finding.is_blocking:
-        level = "error"
-    if finding.path:
-        places = ((finding.path, finding.line),)
-    if finding.is_granted:
-        excuse = GRANTED_EXCUSE
+    level: SarifLevel = "error" if finding.is_blocking else "warning"
+    places = ((finding.path, finding.line),) if finding.path else ()
+    excuse = GRANTED_EXCUSE if finding.is_granted else ""
     return JudgeFinding(finding.rule, level, finding.text, places, excuse=excuse)
 
 
@@ -108,9 +101,7 @@ def _iterate_vote_findings(task: ReportedTask, vote: LensVote) -> Iterator[Judge
 
 
 def _describe_unmet_point(point: PointFinding, requirement: str) -> str:
-    shown = ""
-    if point.evidence:
-        shown = f" (shown by {', '.join(point.evidence)})"
+    shown = add_lead(" (shown by ", ", ".join(point.evidence), ")")
     return f"{point.id} is not met: {requirement}{shown}"
 
 

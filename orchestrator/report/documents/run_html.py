@@ -1,18 +1,40 @@
 """Render the report of a run as one HTML page that needs nothing else; it is read without a script, and prints."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
+from orchestrator.domain.frozen_model import copy_with_changes
+from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.money import format_known_dollars
-from orchestrator.report.cost.model import CostLine, CostReport
+from orchestrator.report.cost.model import CostLine
 from orchestrator.report.documents.gantt_chart import GanttChart, build_gantt_chart
-from orchestrator.report.documents.run_html_size import PageContent, iterate_page_contents
-from orchestrator.report.documents.run_report_model import RunReport
+from orchestrator.report.documents.run_report_model import ReportedTask, RunReport
+from orchestrator.report.migration.full_report_model import ReportedFile
 from orchestrator.report.migration.report_html import build_migration_parts
 from orchestrator.report.text.html_templates import HtmlTable, build_html_table, render_template
 
 MOST_BYTES = 5_000_000
+_ROWS, _LEAST_ROWS = 2_000, 200
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """A report as a page shows it. `left_out` says in words what it lacks.
+
+    With `hides_landed` tasks that landed have a row, and no part of their own.
+    """
+
+    report: RunReport
+    left_out: tuple[str, ...] = ()
+    hides_landed: bool = False
+
+    @property
+    def shown_tasks(self) -> tuple[ReportedTask, ...]:
+        """The tasks that have a part of their own."""
+        return tuple(task for task in self.report.tasks_by_tree if not (self.hides_landed and task.has_landed))
 
 
 def render_run_html(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
@@ -28,9 +50,8 @@ def render_run_html(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
 
 
 def _render_page(content: PageContent) -> str:
-    report, parts = content.report, None
-    if report.migration is not None:
-        parts = build_migration_parts(report.migration)
+    report = content.report
+    parts = build_migration_parts(report.migration) if report.migration else None
     return render_template(
         "run.html",
         report=report,
@@ -43,32 +64,31 @@ def _render_page(content: PageContent) -> str:
         plan=_build_plan_table(report),
         shown_tasks=content.shown_tasks,
         migration=parts,
-        costs=_build_cost_tables(report.cost),
+        costs=[
+            _build_cost_table("Cost by role", report.cost.roles),
+            _build_cost_table("Cost by model", report.cost.models),
+            _build_cost_table("What was wasted", report.cost.waste),
+        ],
         settings=json.dumps([report.settings, *report.settings_changed], indent=1, ensure_ascii=False),
     )
 
 
 def _build_flaky_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for flaky in report.flaky:
-        rows.append((flaky.test, flaky.seen))
+    rows = map(attrgetter("test", "seen"), report.flaky)
     return build_html_table("Tests that were seen both ways", ("test", "#times"), rows)
 
 
 def _build_contract_table(report: RunReport) -> HtmlTable:
     rows = []
     for criterion in report.contract:
-        name, state = criterion.id, criterion.state_text
-        command = criterion.command or ""
+        name, state, command = criterion.id, criterion.state_text, criterion.command or ""
         rows.append((name, state, criterion.text, criterion.evidence, command, criterion.exit_codes))
     heads = ("criterion", "state", "what", "evidence", "command", "exit: base → now")
     return build_html_table("Contract", heads, rows)
 
 
 def _build_checks_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for check in report.forge_checks:
-        rows.append((check.name, check.state, check.summary, check.url))
+    rows = map(attrgetter("name", "state", "summary", "url"), report.forge_checks)
     return build_html_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
@@ -81,19 +101,10 @@ def _build_timeline(report: RunReport) -> GanttChart | None:
 def _build_plan_table(report: RunReport) -> HtmlTable:
     rows = []
     for task in report.tasks_by_tree:
-        name, attempts = "  " * task.depth + task.id, len(task.attempts)
-        ended = (task.status, task.cause or "")
-        rows.append((name, *ended, attempts, task.price, task.title, task.reason))
+        name, attempts, cause = "  " * task.depth + task.id, len(task.attempts), task.cause or ""
+        rows.append((name, task.status, cause, attempts, task.price, task.title, task.reason))
     heads = ("task", "status", "cause", "#attempts", "#cost, with all below", "title", "reason")
     return build_html_table("Plan", heads, rows)
-
-
-def _build_cost_tables(cost: CostReport) -> list[HtmlTable]:
-    return [
-        _build_cost_table("Cost by role", cost.roles),
-        _build_cost_table("Cost by model", cost.models),
-        _build_cost_table("What was wasted", cost.waste),
-    ]
 
 
 def _build_cost_table(title: str, entries: Sequence[CostLine]) -> HtmlTable:
@@ -102,3 +113,49 @@ def _build_cost_table(title: str, entries: Sequence[CostLine]) -> HtmlTable:
         price = format_known_dollars(entry.usd, entry.usd_known)
         rows.append((entry.name, price, f"{entry.tokens:,}", entry.calls, f"{entry.share:.1%}"))
     return build_html_table(title, ("", "#cost", "#tokens", "#calls", "#share"), rows)
+
+
+def iterate_page_contents(report: RunReport) -> Iterator[PageContent]:
+    """Yield the report as it is, then with ever less in it: what can best be read elsewhere goes first."""
+    run, left_out = report.run, [f"what was said at work that landed: orchestrate logs {report.run}"]
+    yield PageContent(report)
+    report = _change_tasks(report, tuple(map(_drop_talk_that_landed, report.tasks_by_tree)))
+    yield PageContent(report, tuple(left_out))
+    report = _change_tasks(report, tuple(map(_drop_talk, report.tasks_by_tree)))
+    left_out.append(f"what was said, and how to run checks again: orchestrate logs {run}, orchestrate show {run}")
+    yield PageContent(report, tuple(left_out))
+    left_out.append(f"the parts of tasks that landed: orchestrate show {run} TASK")
+    yield PageContent(report, tuple(left_out), hides_landed=True)
+    left_out.append(f"all but {_ROWS:,} tasks and files: orchestrate status {run} --json")
+    yield PageContent(_keep_rows(report, _ROWS), tuple(left_out), hides_landed=True)
+    left_out.append(f"all but {_LEAST_ROWS} tasks and files")
+    yield PageContent(_keep_rows(report, _LEAST_ROWS), tuple(left_out), hides_landed=True)
+
+
+def _change_tasks(report: RunReport, tasks: tuple[ReportedTask, ...]) -> RunReport:
+    return copy_with_changes(report, tasks_by_tree=tasks)
+
+
+def _drop_talk_that_landed(task: ReportedTask) -> ReportedTask:
+    if task.has_landed:
+        return copy_with_changes(task, said=())
+    return task
+
+
+def _drop_talk(task: ReportedTask) -> ReportedTask:
+    receipts = tuple(copy_with_changes(receipt, again=None) for receipt in task.receipts)
+    return copy_with_changes(task, said=(), receipts=receipts)
+
+
+def _keep_rows(report: RunReport, limit: int) -> RunReport:
+    """Return the report with at most `limit` tasks and files; those that did not land first."""
+    migration = report.migration
+    if migration:
+        files = sorted(migration.files, key=_has_file_landed)[:limit]
+        migration = copy_with_changes(migration, files=tuple(files))
+    tasks = sorted(report.tasks_by_tree, key=attrgetter("has_landed"))[:limit]
+    return copy_with_changes(report, tasks_by_tree=tuple(tasks), migration=migration)
+
+
+def _has_file_landed(file: ReportedFile) -> bool:
+    return file.status == FileStatus.MERGED

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.report.documents.junit_xml import CaseResult, FailedTry, JunitCase, JunitSuite, render_junit_xml
 from orchestrator.report.documents.run_report_model import ReportedAttempt, ReportedTask, RunReport
 from orchestrator.report.migration.full_report_model import ReportedFile
@@ -52,12 +53,7 @@ def _build_run_case(report: RunReport) -> JunitCase:
     """Return the test of the run. Running is skipped, paused an error: neither may pass for green."""
     results: Mapping[str, CaseResult] = {"running": "skipped", "paused": "error"}
     outcome = report.outcome
-    result: CaseResult = "failure"
-    if report.exit == 0:
-        result = "passed"
-    lines = [*report.notices]
-    if report.next:
-        lines.append(f"next: {report.next}")
+    result: CaseResult = "passed" if report.exit == 0 else "failure"
     return JunitCase(
         classname="run",
         name=report.goal,
@@ -65,17 +61,13 @@ def _build_run_case(report: RunReport) -> JunitCase:
         result=results.get(outcome, result),
         kind=outcome,
         message=_join_words(outcome, report.reason),
-        out="\n".join(filter(None, lines)),
+        out="\n".join(filter(None, (*report.notices, add_lead("next: ", report.next)))),
     )
 
 
 def _build_criterion_case(criterion: CriterionResult) -> JunitCase:
     results: Mapping[bool | None, CaseResult] = {True: "passed", False: "failure", None: "skipped"}
-    verdict, lines = "not met", [criterion.evidence]
-    if criterion.met is None:
-        verdict = "no verdict yet"
-    if criterion.command:
-        lines.append(f"$ {criterion.command}")
+    verdict = "no verdict yet" if criterion.met is None else "not met"
     return JunitCase(
         classname="contract",
         name=f"{criterion.id}: {criterion.text}",
@@ -83,7 +75,7 @@ def _build_criterion_case(criterion: CriterionResult) -> JunitCase:
         result=results[criterion.met],
         kind="criterion",
         message=criterion.evidence or verdict,
-        out="\n".join(filter(None, lines)),
+        out="\n".join(filter(None, (criterion.evidence, add_lead("$ ", criterion.command)))),
     )
 
 
@@ -157,12 +149,7 @@ def _build_migration_suite(files: Sequence[ReportedFile]) -> JunitSuite:
 
 
 def _build_file_case(file: ReportedFile) -> JunitCase:
-    sites = f"{file.sites} sites, {file.sites_left} left"
-    if file.step:
-        sites += f"; step {file.step}"
-    lines = [sites]
-    for flag in file.flags:
-        lines.append(f"flagged: {flag}")
+    sites = f"{file.sites} sites, {file.sites_left} left{add_lead('; step ', file.step)}"
     return JunitCase(
         classname=".".join(filter(None, ("file", file.shard))),
         name=file.path,
@@ -170,7 +157,7 @@ def _build_file_case(file: ReportedFile) -> JunitCase:
         result=_get_file_result(file),
         kind=file.signature or file.status,
         message=_join_words(file.status, file.reason),
-        out="\n".join(lines),
+        out="\n".join((sites, *map("flagged: {}".format, file.flags))),
     )
 
 

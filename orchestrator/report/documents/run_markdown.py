@@ -1,6 +1,7 @@
 """Render the report of a run as Markdown, for an issue or a summary. Words from elsewhere are inert."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.money import format_known_dollars
@@ -54,30 +55,26 @@ def _render_next_step(report: RunReport) -> str:
 def _render_contract(report: RunReport) -> str:
     rows = []
     for criterion in report.contract:
-        words = (escape_markdown(criterion.text), escape_markdown(criterion.evidence))
-        rows.append((escape_markdown(criterion.id), _MARKS[criterion.met], *words))
+        rows.append((criterion.id, _MARKS[criterion.met], criterion.text, criterion.evidence))
     return render_markdown_table("Contract", ("criterion", "met", "what", "evidence"), rows)
 
 
 def _render_checks(report: RunReport) -> str:
-    rows = []
-    for check in report.forge_checks:
-        rows.append((escape_markdown(check.name), check.state, escape_markdown(check.summary)))
+    rows = map(attrgetter("name", "state", "summary"), report.forge_checks)
     return render_markdown_table("Checks of the forge", ("check", "state", "what it says"), rows)
 
 
 def _render_tasks(report: RunReport) -> str:
     rows = []
     for task in report.tasks_by_tree:
-        numbers = (render_code(task.id), task.status, str(len(task.attempts)), task.price)
-        rows.append((*numbers, escape_markdown(task.title), escape_markdown(task.reason)))
+        rows.append((render_code(task.id), task.status, len(task.attempts), task.price, task.title, task.reason))
     return render_markdown_table("Tasks", ("task", "status", "attempts", "cost", "title", "reason"), rows)
 
 
 def _render_waste(cost: CostReport) -> str:
     rows = []
     for entry in cost.waste:
-        rows.append((escape_markdown(entry.name), str(entry.count), f"{entry.share:.1%}"))
+        rows.append((entry.name, entry.count, f"{entry.share:.1%}"))
     return render_markdown_table("Wasted", ("what", "times", "share of what was spent"), rows)
 
 

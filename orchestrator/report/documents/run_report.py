@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -53,45 +54,35 @@ def collect_run_report(state: RunState, journal: Path, read_events: ReadEvents, 
     return _RunReportBuilder(state, journal, cost, timeline, checks, read_blob).build_report()
 
 
+@dataclass
 class _RunReportBuilder:
     """`timeline` and `checks` have taken in the events that `state` was folded from."""
 
-    def __init__(
-        self,
-        state: RunState,
-        journal: Path,
-        cost: CostBreakdown,
-        timeline: RunTimeline,
-        checks: CheckLog,
-        read_blob: ReadBlob,
-    ) -> None:
-        self._state = state
-        self._journal = journal
-        self._cost = cost
-        self._timeline = timeline
-        self._checks = checks
-        self._read_blob = read_blob
-        self._sessions = _group_sessions(state)
+    _state: RunState
+    _journal: Path
+    _cost: CostBreakdown
+    _timeline: RunTimeline
+    _checks: CheckLog
+    _read_blob: ReadBlob
+
+    def __post_init__(self) -> None:
+        self._sessions = _group_sessions(self._state)
 
     def build_report(self) -> RunReport:
-        state, last_at, migration = self._state, None, None
-        if state.last_at:
-            last_at = state.last_at.isoformat()
-        if state.run.mode == "migration":
-            migration = build_migration_report(state)
+        state = self._state
         return RunReport(
             **build_run_result(state, self._journal).copy_fields(),
             next=suggest_next_step(state),
             repository=Path(state.run.repository).name,
             target=state.run.target,
             started_at=state.run.started_at.isoformat(),
-            last_at=last_at,
+            last_at=state.last_at.isoformat() if state.last_at else None,
             iterations_judged=tuple(state.goal.iterations),
             timeline=tuple(map(self._build_interval, self._timeline.intervals)),
             tasks_by_tree=tuple(self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks),
             contract_receipts=self._build_receipts(iterate_contract_receipts(state)),
             cost=build_cost_report(state, self._cost),
-            migration=migration,
+            migration=build_migration_report(state) if state.run.mode == "migration" else None,
             reproduce=tuple(iterate_reproduction_commands(state)),
             versions=tuple(self._timeline.versions),
             settings=state.run.settings,
@@ -99,15 +90,10 @@ class _RunReportBuilder:
         )
 
     def _build_interval(self, interval: WorkInterval) -> ReportedInterval:
-        end_s = None
-        if interval.end:
-            end_s = self._count_seconds(interval.end)
         return ReportedInterval(
-            task=interval.task,
-            name=interval.name,
-            is_planning=interval.is_planning,
+            **vars(interval),
             begin_s=self._count_seconds(interval.begin),
-            end_s=end_s,
+            end_s=self._count_seconds(interval.end) if interval.end else None,
         )
 
     def _count_seconds(self, moment: datetime) -> float:
@@ -118,13 +104,7 @@ class _RunReportBuilder:
         spec, fates = task.spec, get_attempt_fates(task)
         spent = self._state.spend.by_node.get(spec.id, NO_USAGE)
         return ReportedTask(
-            id=spec.id,
-            depth=spec.depth,
-            kind=spec.kind,
-            title=spec.title,
-            outcome=spec.outcome,
-            acceptance=spec.acceptance,
-            depends_on=spec.depends_on,
+            **dict(spec),
             status=task.status,
             cause=task.cause,
             reason=task.reason,
@@ -154,18 +134,14 @@ class _RunReportBuilder:
 
     def _build_receipt(self, receipt: Receipt) -> ReportedReceipt:
         difference = find_difference(self._state, receipt, self._checks, self._read_blob) or Difference()
-        failures, missing, counts = difference.new_failures, difference.missing_tests, None
-        if receipt.tests is not None:
-            counts = receipt.counts
+        failures, missing = difference.new_failures, difference.missing_tests
+        changes = {
+            "seconds": round(receipt.seconds, 1),
+            "counts": receipt.counts if receipt.tests is not None else None,
+        }
         return ReportedReceipt(
-            check=receipt.check,
-            command=receipt.command,
+            **{**dict(receipt), **changes},
             purpose=self._checks.purposes.get(receipt.key, ""),
-            status=receipt.status,
-            exit_code=receipt.exit_code,
-            seconds=round(receipt.seconds, 1),
-            tree=receipt.tree,
-            counts=counts,
             new_failures=failures[:_TESTS],
             missing=missing[:_TESTS],
             more=len(failures[_TESTS:]) + len(missing[_TESTS:]),
@@ -201,10 +177,7 @@ def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> ReportedAtt
         conflicts += one.conflict
     exit_, summary = _get_end(task, number)
     return ReportedAttempt(
-        number=number,
-        mode=attempt.mode,
-        model=attempt.model,
-        note=attempt.note,
+        **dict(attempt),
         fate=fate,
         exit=exit_,
         summary=summary,

@@ -137,10 +137,8 @@ class SarifLog(SarifObject):
 
 def build_sarif_tool(version: str, rules: Iterable[tuple[str, str]]) -> SarifTool:
     """Return this program in its `version`; `rules` are ids with a description."""
-    described = []
-    for name, description in rules:
-        described.append(SarifRule(id=name, short_description=SarifText(text=description)))
-    return SarifTool(driver=SarifDriver(version=version, rules=tuple(described)))
+    described = tuple(SarifRule(id=name, short_description=SarifText(text=text)) for name, text in rules)
+    return SarifTool(driver=SarifDriver(version=version, rules=described))
 
 
 def build_sarif_location(path: str, line: int | None = None, column: int | None = None) -> SarifLocation:

@@ -5,7 +5,7 @@ from typing import Any
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import EndCause, TaskStatus
-from orchestrator.domain.text.listing import limit_lines
+from orchestrator.domain.text.listing import add_lead, limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import build_usage_amount
 from orchestrator.report.judging.lens_accuracy import ESCAPES, LEAST_BASIS, VETOES, LensRecord, build_lens_records
@@ -93,7 +93,7 @@ def _render_verdicts(judging: JudgingTotals) -> Iterator[str]:
     if judging.causes:
         yield f"  for: {_format_counts(judging.causes)}"
     for (status, cause), count in sorted(judging.ends.items()):
-        yield f"  tasks {status}{f', {cause}' if cause else ''}: {count}"
+        yield f"  tasks {status}{add_lead(', ', cause)}: {count}"
     if (each := judging.attempts_per_merged_task) is not None:
         yield f"  attempts per merged task: {each:.2f} (n = {judging.attempts.total()})"
 
@@ -119,8 +119,7 @@ def _render_lens(record: LensRecord) -> Iterator[str]:
 
 
 def _format_signs(names: Iterable[str], counts: Mapping[Any, int]) -> str:
-    signs = {name: counts[name] for name in names if counts[name]}
-    return f" ({_format_counts(signs)})" if signs else ""
+    return add_lead(" (", _format_counts({name: counts[name] for name in names if counts[name]}), ")")
 
 
 def _format_rate(rate: float | None, count: int, basis: int) -> str:

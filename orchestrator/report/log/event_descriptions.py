@@ -8,6 +8,7 @@ from orchestrator.domain.commands.definitions import AddCriterion, Command, Drop
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, work
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference
 from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.report.run.forge_checks import describe_pull_request_event
 
 E = TypeVar("E", bound=Event)
@@ -31,11 +32,6 @@ def _describe(kind: type[E], words: Callable[[E], str]) -> None:
     describe_event.register(kind)(words)
 
 
-def _prefix(lead: str, text: str | None) -> str:
-    """Return `text` behind `lead`; nothing if there is no text."""
-    return f"{lead}{text}" if text else ""
-
-
 @describe_event.register
 def _(event: run.RunStarted) -> str:
     return f"run {event.run}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
@@ -54,7 +50,7 @@ def _(event: run.CheckFinished) -> str:
         result = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors"
     if receipt.status != "completed":
         result = f"{receipt.status}: {result}"
-    variant = _prefix(", ", GATE_VARIANTS.get(receipt.kind))
+    variant = add_lead(", ", GATE_VARIANTS.get(receipt.kind))
     return f"tested  {receipt.tree[:12]}{variant}: {result} ({receipt.seconds:.1f} s)"
 
 
@@ -70,7 +66,7 @@ def _(event: run.ContractFrozen) -> str:
 
 @describe_event.register
 def _(event: run.IterationStarted) -> str:
-    return f"iteration {event.number} begins{_prefix(': ', '; '.join(event.reasons))}"
+    return f"iteration {event.number} begins{add_lead(': ', '; '.join(event.reasons))}"
 
 
 @describe_event.register
@@ -90,8 +86,8 @@ def _(event: forge.ChecksSeen | forge.PrMerging | forge.PrMerged | forge.PrClosi
 @describe_event.register
 def _(event: work.TaskCreated) -> str:
     spec = event.spec
-    after = _prefix(" after ", ", ".join(spec.depends_on))
-    grants = _prefix(", may change ", ", ".join(spec.grants))
+    after = add_lead(" after ", ", ".join(spec.depends_on))
+    grants = add_lead(", may change ", ", ".join(spec.grants))
     return f"{spec.kind} task: {spec.title}{after}{grants}"
 
 
@@ -135,7 +131,7 @@ def _(event: work.LensVoted) -> str:
 @describe_event.register
 def _(event: work.TaskEnded) -> str:
     status = f"{event.status} ({event.cause})" if event.cause else event.status
-    return f"{status}{_prefix(': ', event.reason)}"
+    return f"{status}{add_lead(': ', event.reason)}"
 
 
 @describe_event.register
@@ -193,7 +189,7 @@ def _describe_difference(difference: Difference) -> str:
 
 @describe_event.register
 def _(event: landing.UnitEjected) -> str:
-    return f"ejected {event.unit}{_prefix(': conflicts in ', ', '.join(event.conflict))}"
+    return f"ejected {event.unit}{add_lead(': conflicts in ', ', '.join(event.conflict))}"
 
 
 @describe_event.register
@@ -216,12 +212,12 @@ def _(event: migration.ShardsPlanned) -> str:
 
 @describe_event.register
 def _(event: migration.RecipeRevised) -> str:
-    return f"recipe revised{_prefix(' by ', event.by)} to {event.revision}: {len(event.redo)} files are done again"
+    return f"recipe revised{add_lead(' by ', event.by)} to {event.revision}: {len(event.redo)} files are done again"
 
 
 @describe_event.register
 def _(event: migration.ShardReverted) -> str:
-    return f"rolled back shard {event.shard} by {event.commit[:12]}{_prefix(': ', event.reason)}"
+    return f"rolled back shard {event.shard} by {event.commit[:12]}{add_lead(': ', event.reason)}"
 
 
 _STOP_WORDS = {
@@ -233,7 +229,7 @@ _STOP_WORDS = {
 
 @describe_event.register
 def _(event: people.CommandTaken) -> str:
-    subject, refusal = _describe_command_subject(event.command), _prefix(", refused: ", event.refused)
+    subject, refusal = _describe_command_subject(event.command), add_lead(", refused: ", event.refused)
     return f"{event.by} says {event.command.do}{subject}{refusal}"
 
 
@@ -244,18 +240,18 @@ def _describe_command_subject(command: Command) -> str:
         case DropCriterion():
             return f" {command.id}"
         case StopCall():
-            return f" {command.session}{_prefix(': ', command.reason)}"
+            return f" {command.session}{add_lead(': ', command.reason)}"
     return _STOP_WORDS.get(getattr(command, "how", ""), "")
 
 
 @describe_event.register
 def _(event: people.ApprovalDecided) -> str:
-    return f"{event.by} answers {event.decision} to {event.item}{_prefix(': ', event.reason)}"
+    return f"{event.by} answers {event.decision} to {event.item}{add_lead(': ', event.reason)}"
 
 
 @describe_event.register
 def _(event: external.HookFinished) -> str:
-    answer = f"{_ANSWERS[event.decision]}{_prefix(': ', event.reason)}"
+    answer = f"{_ANSWERS[event.decision]}{add_lead(': ', event.reason)}"
     return f"{event.point}: hook {event.hook} {answer} ({event.seconds:.1f} s)"
 
 
@@ -264,7 +260,7 @@ _ANSWERS = {"allow": "allows it", "veto": "vetoes it", "stop": "stops the run", 
 
 @describe_event.register
 def _(event: external.NotificationSent) -> str:
-    return f"notification by {event.channel} {_SENT[event.is_sent]}{_prefix(': ', event.detail)}"
+    return f"notification by {event.channel} {_SENT[event.is_sent]}{add_lead(': ', event.detail)}"
 
 
 _SENT = {True: "sent", False: "not sent", None: "may have been sent"}
@@ -288,7 +284,7 @@ _describe(work.SessionEnded, lambda event: f"session {event.session} {event.exit
 _describe(landing.LandingFinished, lambda event: f"landed {len(event.units)} on {event.branch} at {event.new[:12]}")
 _describe(migration.StepStarted, lambda event: f"step {event.step} over {event.files} files")
 _describe(migration.RollbackRefused, lambda event: f"shard {event.shard} stays: {event.reason}")
-_describe(migration.FileMoved, lambda event: f"{event.path} {event.status}{_prefix(': ', event.reason)}")
+_describe(migration.FileMoved, lambda event: f"{event.path} {event.status}{add_lead(': ', event.reason)}")
 _describe(migration.WaveStarted, lambda event: f"wave {event.number} ({event.wave}): {', '.join(event.shards)}")
 _describe(migration.WaveEnded, lambda event: f"wave {event.number} is over")
 _describe(migration.FilesFlagged, lambda event: f"flagged {event.flag}: {', '.join(event.paths)}")

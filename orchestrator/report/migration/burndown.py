@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import Literal
 
 from orchestrator.domain.migration.burndown import (
     counts_sites,
@@ -60,15 +59,12 @@ _USUAL = BurndownBounds()
 
 def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> Burndown:
     """Return the state of a migration; `owners` and `directories` have the groups with most left."""
-    unit: Literal["sites", "files"] = "files"
-    if counts_sites(state.migration.recipe):
-        unit = "sites"
     return Burndown(
         run=state.run.run,
         title=get_migration_title(state),
         revision=len(state.migration.revisions) + 1,
         revisions=tuple(_iterate_revisions(state)),
-        unit=unit,
+        unit="sites" if counts_sites(state.migration.recipe) else "files",
         now=_build_progress(state),
         series=tuple(thin_ticks(state.migration.burndown, bounds.points)),
         ideal=_build_ideal_line(state),
@@ -80,8 +76,8 @@ def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> Burndown
         flags=tuple(_iterate_flags(state)),
         shards=_count_shards(state),
         spent=_build_spending(state),
-        waiting=tuple(_iterate_questions(state)),
-        prs=tuple(_iterate_pull_requests(state)),
+        waiting=tuple(OpenQuestion(**dict(pending.approval)) for pending in state.pending_approvals),
+        prs=tuple(BurndownPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
         next=suggest_next_step(state),
     )
 
@@ -98,25 +94,12 @@ def build_group_summaries(state: RunState, by: GroupKind) -> tuple[GroupSummary,
 
 
 def _build_largest_groups(state: RunState, by: GroupKind, limit: int) -> tuple[GroupSummary, ...]:
-    if not limit:
-        return ()
-    return build_group_summaries(state, by)[:limit]
+    return build_group_summaries(state, by)[:limit] if limit else ()
 
 
 def _iterate_revisions(state: RunState) -> Iterable[RevisionSummary]:
     for event in state.migration.revisions:
         yield RevisionSummary(revision=event.revision, by=event.by, files=len(event.redo))
-
-
-def _iterate_questions(state: RunState) -> Iterable[OpenQuestion]:
-    for pending in state.pending_approvals:
-        approval = pending.approval
-        yield OpenQuestion(item=approval.item, matter=approval.matter, title=approval.title)
-
-
-def _iterate_pull_requests(state: RunState) -> Iterable[BurndownPullRequest]:
-    for pr in state.migration.prs.values():
-        yield BurndownPullRequest(group=pr.group, ref=pr.ref, url=pr.url)
 
 
 def _build_spending(state: RunState) -> MigrationSpending:
@@ -158,9 +141,7 @@ def _build_eta(state: RunState) -> EtaSummary | None:
     if state.ended is not None:
         return None
     eta = estimate_eta(state.migration.burndown, sum_open_weight(state))
-    if eta is None:
-        return None
-    return eta.build_summary()
+    return eta.build_summary() if eta else None
 
 
 def sum_open_weight(state: RunState) -> float:
@@ -203,9 +184,7 @@ def _rank_signature(summary: SignatureSummary) -> tuple[int, str]:
 
 
 def _build_largest_signatures(state: RunState, limit: int) -> tuple[SignatureSummary, ...]:
-    if not limit:
-        return ()
-    return build_failure_signatures(state)[:limit]
+    return build_failure_signatures(state)[:limit] if limit else ()
 
 
 def _summarize_signature(state: RunState, signature: str, files: list[FileRecord]) -> SignatureSummary:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.listing import format_count, limit_lines
+from orchestrator.domain.text.listing import add_lead, format_count, limit_lines
 from orchestrator.domain.text.money import format_dollars, format_known_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import (
@@ -66,9 +66,7 @@ def render_burndown_headline(burndown: BurndownFields, glyphs: BurndownGlyphs = 
     """Return `unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
     now = burndown.now
     curve = render_sparkline([point.sites for point in burndown.series], glyphs)
-    goal = ""
-    if now.target:
-        goal = f" (target {format_weight(now.target)})"
+    goal = f" (target {format_weight(now.target)})" if now.target else ""
     counted = f"{burndown.unit} {format_weight(now.found)} -> {format_weight(now.remaining)}{goal}"
     return f"{to_one_line(burndown.title)}  rev {burndown.revision}  {counted}  {curve}".rstrip()
 
@@ -113,9 +111,7 @@ def _format_price(spent: MigrationSpending) -> str:
 
 
 def _format_revision(revision: RevisionSummary) -> str:
-    by = ""
-    if revision.by:
-        by = f" by {to_one_line(revision.by)}"
+    by = add_lead(" by ", to_one_line(revision.by))
     return f"recipe {revision.revision}{by}, {format_count(revision.files, 'file')} done again"
 
 
@@ -183,9 +179,7 @@ def render_waiting_lines(burndown: BurndownFields) -> Iterator[str]:
 
 def format_weight(value: float) -> str:
     """Return `12`, `1.5`, `1,204`."""
-    if value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:,.1f}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def format_seconds(value: float | None) -> str:

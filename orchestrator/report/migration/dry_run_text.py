@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from orchestrator.domain.text.listing import join_limited, limit_lines
 from orchestrator.domain.text.sanitization import sanitize_markdown, strip_controls, to_one_line
@@ -12,17 +13,13 @@ from orchestrator.report.migration.dry_run_model import (
     DryRunShard,
     DryRunStep,
 )
-from orchestrator.report.text.markdown import (
-    escape_markdown,
-    join_sections,
-    render_markdown_list,
-    render_markdown_table,
-)
+from orchestrator.report.text.markdown import join_sections, render_markdown_list, render_markdown_table
 
 _LINES = 40
 _NAMES = 10
 _LINE_CHARS = 300
 _DIFF_CHARS = 60_000
+_COLORS = {True: "green", False: "RED"}
 
 
 def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
@@ -64,16 +61,12 @@ def render_dry_run_markdown(report: DryRunReport) -> str:
 
 
 def _format_scope(report: DryRunReport) -> str:
-    sites = ""
-    if report.remaining is not None:
-        sites = f" with {report.found.sites} sites"
+    sites = "" if report.remaining is None else f" with {report.found.sites} sites"
     return f"{report.found.files} files in scope{sites}; {report.tried.files} of them were tried"
 
 
 def _format_changes(report: DryRunReport) -> str:
-    left = ""
-    if report.remaining is not None:
-        left = f", {report.tried.sites} sites → {report.remaining}"
+    left = "" if report.remaining is None else f", {report.tried.sites} sites → {report.remaining}"
     if not report.changed:
         return f"no step changes anything{left}."
     return f"{report.changed} files would change, +{report.added} -{report.removed} lines{left}."
@@ -109,10 +102,7 @@ def _iterate_remaining_sites(report: DryRunReport) -> Iterator[str]:
 
 
 def _render_gate(gate: DryRunGate) -> Iterator[str]:
-    color = "RED"
-    if gate.green:
-        color = "green"
-    yield f"the gate on all changes together: {color}"
+    yield f"the gate on all changes together: {_COLORS[gate.green]}"
     yield from _render_names(gate.new_failures, "fail with it")
     yield from _render_names(gate.missing_tests, "are missing with it")
     yield from _render_names(gate.newly_skipped, "are skipped with it")
@@ -137,31 +127,22 @@ def _render_list(title: str, lines: Sequence[str]) -> str:
 
 
 def _render_step_table(report: DryRunReport) -> str:
-    rows = []
-    for step in report.steps:
-        rows.append((step.id, step.kind, escape_markdown(_format_step(step))))
+    rows = [(step.id, step.kind, _format_step(step)) for step in report.steps]
     return render_markdown_table("Steps", ("step", "kind", "result"), rows)
 
 
 def _render_shard_table(report: DryRunReport) -> str:
-    rows = []
-    for shard in report.shards:
-        if shard.changed:
-            rows.append((escape_markdown(shard.name), _format_shard(shard)))
+    rows = [(shard.name, _format_shard(shard)) for shard in report.shards if shard.changed]
     return render_markdown_table("Shards", ("shard", "result"), rows)
 
 
 def _render_restored_table(report: DryRunReport) -> str:
-    rows = []
-    for file in _list_restored(report):
-        rows.append((escape_markdown(file.path), file.step, escape_markdown(file.reason)))
+    rows = map(attrgetter("path", "step", "reason"), _list_restored(report))
     return render_markdown_table("Put back", ("file", "step", "why"), rows)
 
 
 def _render_signature_table(report: DryRunReport) -> str:
-    rows = []
-    for signature in report.alike:
-        rows.append((str(signature.files), escape_markdown(signature.signature)))
+    rows = map(attrgetter("files", "signature"), report.alike)
     return render_markdown_table("Failures alike", ("files", "signature"), rows)
 
 

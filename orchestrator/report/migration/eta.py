@@ -24,12 +24,7 @@ class Eta:
 
     def build_summary(self) -> EtaSummary:
         """Return the same with one decimal."""
-        return EtaSummary(
-            seconds=round(self.seconds, 1),
-            low_s=round(self.low_s, 1),
-            high_s=round(self.high_s, 1),
-            sites_per_hour=round(self.sites_per_hour, 1),
-        )
+        return EtaSummary(**{name: round(value, 1) for name, value in vars(self).items()})
 
 
 def estimate_eta(ticks: Sequence[Tick], sites: float) -> Eta | None:

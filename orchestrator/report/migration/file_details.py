@@ -55,21 +55,13 @@ def build_file_details(state: RunState, file: FileRecord, log: FileMoveLog) -> F
         if file.status == FileStatus.MERGED:
             commit = shard.commit
     return FileDetails(
+        **{**dict(file), "sites": tuple(_iterate_sites(file)), "seconds": round(file.seconds, 3)},
         run=state.run.run,
-        path=file.path,
-        status=file.status,
-        owner=file.owner,
         shard=shard_name,
         commit=commit,
-        sites=tuple(_iterate_sites(file)),
         found=file.sites,
         remaining=file.remaining_sites,
         step=get_step_name(steps, file.rung),
-        attempt=file.attempt,
-        reason=file.reason,
-        signature=file.signature,
-        flags=file.flags,
-        seconds=round(file.seconds, 3),
         moves=tuple(_build_move(move, steps) for move in log.moves),
     )
 
@@ -90,29 +82,11 @@ def _are_sites_done(file: FileRecord) -> bool | None:
 
 
 def _build_move(move: FileMoved, steps: list[str]) -> FileMove:
-    return FileMove(
-        step=get_step_name(steps, move.rung),
-        attempt=move.attempt,
-        status=move.status,
-        reason=move.reason,
-        signature=move.signature,
-        seconds=round(move.seconds, 3),
-        is_cached=move.is_cached,
-    )
+    return FileMove(**{**dict(move), "seconds": round(move.seconds, 3)}, step=get_step_name(steps, move.rung))
 
 
 def build_shard_details(state: RunState, shard: Shard) -> ShardDetails:
     """Return a shard with its files."""
-    files = []
-    for path in shard.files:
-        file = state.migration.files[path]
-        files.append(ShardFile(path=path, status=file.status, reason=file.reason))
-    return ShardDetails(
-        run=state.run.run,
-        name=shard.name,
-        status=state.migration.get_shard_status(shard),
-        owner=shard.owner,
-        held=shard.held,
-        commit=shard.commit,
-        files=tuple(files),
-    )
+    files = tuple(ShardFile(**dict(state.migration.files[path])) for path in shard.files)
+    status = state.migration.get_shard_status(shard)
+    return ShardDetails(**{**dict(shard), "files": files}, run=state.run.run, status=status)

@@ -82,17 +82,10 @@ class FileGroup:
         if seconds is not None:
             seconds = round(seconds, 3)
         return GroupSummary(
-            name=self.name,
-            files=self.files,
-            done=self.done,
+            **{**vars(self), "sites": round(self.sites, 3), "usd": round(self.usd, 6)},
             share=round(self.done / max(self.files, 1), 4),
-            rejected=self.rejected,
-            skipped=self.skipped,
-            sites=round(self.sites, 3),
             sites_left=round(self.left, 3),
-            prs=self.prs,
             p50_s=seconds,
-            usd=round(self.usd, 6),
             top_reason=self.top_reason,
         )
 

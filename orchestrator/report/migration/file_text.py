@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.text.listing import format_count
+from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.file_model import FileDetails, FileMove, ShardDetails
 from orchestrator.report.run.summary import format_reason
@@ -24,12 +24,7 @@ def render_file_location(file: FileDetails) -> Iterator[str]:
 
 
 def _format_landing(owner: str, commit: str | None) -> str:
-    words = ""
-    if owner:
-        words = f"  owner {to_one_line(owner)}"
-    if commit:
-        words += f"  commit {commit[:12]}"
-    return words
+    return add_lead("  owner ", to_one_line(owner)) + add_lead("  commit ", (commit or "")[:12])
 
 
 def render_site_lines(file: FileDetails) -> Iterator[str]:
@@ -65,9 +60,7 @@ def _format_move(move: FileMove) -> str:
 
 
 def _format_suffix(reason: str) -> str:
-    if reason:
-        return f": {format_reason(reason)}"
-    return ""
+    return add_lead(": ", format_reason(reason))
 
 
 def render_shard_details(shard: ShardDetails) -> Iterator[str]:

@@ -45,17 +45,9 @@ def _build_file(file: FileRecord, shard: Shard | None, steps: list[str]) -> Repo
         if file.status == FileStatus.MERGED:
             commit = shard.commit or ""
     return ReportedFile(
-        path=file.path,
-        status=file.status,
-        owner=file.owner,
+        **{**dict(file), "seconds": round(file.seconds, 3)},
         shard=shard_name,
         step=get_step_name(steps, file.rung) or "",
-        attempt=file.attempt,
-        sites=file.sites,
         sites_left=file.remaining_sites,
-        reason=file.reason,
-        signature=file.signature,
-        flags=file.flags,
         commit=commit,
-        seconds=round(file.seconds, 3),
     )

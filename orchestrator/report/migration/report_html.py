@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.money import format_dollars
@@ -84,16 +85,12 @@ def _build_signature_table(report: MigrationReport) -> HtmlTable:
 
 
 def _build_flag_table(report: MigrationReport) -> HtmlTable:
-    rows = []
-    for flag in report.flags:
-        rows.append((flag.files, flag.flag, ", ".join(flag.examples)))
+    rows = [(flag.files, flag.flag, ", ".join(flag.examples)) for flag in report.flags]
     return build_html_table("To look at in review", ("#files", "what", "such as"), rows)
 
 
 def _build_step_table(report: MigrationReport) -> HtmlTable:
-    rows = []
-    for step in report.rungs:
-        rows.append((step.step, step.kind, step.tried, step.landed, step.first_try, step.later_try))
+    rows = map(attrgetter("step", "kind", "tried", "landed", "first_try", "later_try"), report.rungs)
     return build_html_table("By step", ("step", "kind", "#tried on", "#landed", "#first try", "#later"), rows)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.listing import format_count
+from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
-from orchestrator.report.migration.burndown_model import NO_GROUP, BurndownFields, GroupSummary, RevisionSummary
+from orchestrator.report.migration.burndown_model import NO_GROUP, BurndownFields, GroupSummary
 from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile, ReportedInvariant
 from orchestrator.report.text.markdown import (
+    Markdown,
     escape_markdown,
     join_sections,
     render_code,
@@ -42,13 +43,9 @@ def render_migration_markdown(report: MigrationReport) -> str:
 def render_progress(report: BurndownFields) -> str:
     """Return how far the migration is, in two lines."""
     now, eta = report.now, report.eta
-    others = []
-    for status, count in now.files.items():
-        if status not in {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}:
-            others.append(f"{count} {status}")
-    rest = until = ""
-    if others:
-        rest = f" ({', '.join(others)})"
+    until, landed = "", {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
+    others = ", ".join(f"{count} {status}" for status, count in now.files.items() if status not in landed)
+    rest = add_lead(" (", others, ")")
     if eta:
         until = f"; about {format_short_duration(eta.low_s)} to {format_short_duration(eta.high_s)} of work to go"
     sites = f"**{now.found:,g} {report.unit} → {now.remaining:,g}**"
@@ -56,46 +53,38 @@ def render_progress(report: BurndownFields) -> str:
 
 
 def _render_groups(report: BurndownFields) -> str:
-    owners = ""
-    if report.has_owners:
-        owners = render_markdown_table("By owner", ("owner", *_GROUP_HEADS), map(_build_group_row, report.owners))
-    directories = map(_build_group_row, report.directories)
-    return "\n\n".join(
-        filter(None, (owners, render_markdown_table("By directory", ("directory", *_GROUP_HEADS), directories)))
+    owners = report.owners if report.has_owners else ()
+    tables = (("owner", owners), ("directory", report.directories))
+    sections = (
+        render_markdown_table(f"By {kind}", (kind, *_GROUP_HEADS), map(_build_group_row, of)) for kind, of in tables
     )
+    return "\n\n".join(filter(None, sections))
 
 
-def _build_group_row(group: GroupSummary) -> Sequence[str]:
-    reason = escape_markdown(group.top_reason) or NO_GROUP
+def _build_group_row(group: GroupSummary) -> Sequence[object]:
     share = f"{group.done}/{group.files} ({group.share * 100:.0f} %)"
-    return render_code(group.name), share, f"{group.sites_left:,g}", str(group.rejected), reason
+    return render_code(group.name), share, f"{group.sites_left:,g}", group.rejected, group.top_reason or NO_GROUP
 
 
-def _render_examples(paths: Iterable[str]) -> str:
-    return ", ".join(map(render_code, paths))
+def _render_examples(paths: Iterable[str]) -> Markdown:
+    return Markdown(", ".join(map(render_code, paths)))
 
 
 def render_failure_signatures(report: BurndownFields) -> str:
     """Return a table of the reasons for which files failed alike."""
-    rows = []
-    for summary in report.signatures:
-        rows.append((str(summary.files), escape_markdown(summary.signature), _render_examples(summary.examples)))
+    rows = [(one.files, one.signature, _render_examples(one.examples)) for one in report.signatures]
     return render_markdown_table("What failed alike", ("files", "signature", "such as"), rows)
 
 
 def render_flags(report: BurndownFields) -> str:
     """Return a table of what reviewers should look at."""
-    rows = []
-    for flag in report.flags:
-        rows.append((escape_markdown(flag.flag), str(flag.files), _render_examples(flag.examples)))
+    rows = [(flag.flag, flag.files, _render_examples(flag.examples)) for flag in report.flags]
     return render_markdown_table("To look at", ("what", "files", "such as"), rows)
 
 
 def render_step_results(report: BurndownFields) -> str:
     """Return a table of how many files each step brought through."""
-    rows = []
-    for step in report.rungs:
-        rows.append((render_code(step.step), step.kind, str(step.tried), str(step.landed), str(step.first_try)))
+    rows = [(render_code(step.step), step.kind, step.tried, step.landed, step.first_try) for step in report.rungs]
     return render_markdown_table("By step", ("step", "kind", "tried on", "landed", "at the first try"), rows)
 
 
@@ -103,15 +92,9 @@ def render_revisions(report: BurndownFields) -> str:
     """Return a list of the recipe's revisions on the way."""
     lines = []
     for number, revision in enumerate(report.revisions, start=2):
-        lines.append(f"{number}: {_format_revision(revision)}")
+        by = add_lead(" by ", escape_markdown(revision.by))
+        lines.append(f"{number}: `{revision.revision}`{by}, {format_count(revision.files, 'file')} done again")
     return render_markdown_list("Revisions of the recipe", lines)
-
-
-def _format_revision(revision: RevisionSummary) -> str:
-    by = ""
-    if revision.by:
-        by = f" by {escape_markdown(revision.by)}"
-    return f"`{revision.revision}`{by}, {format_count(revision.files, 'file')} done again"
 
 
 def render_invariants(rules: Iterable[ReportedInvariant]) -> str:
@@ -125,15 +108,10 @@ def _format_invariant(rule: ReportedInvariant) -> str:
 
 
 def _render_not_landed(files: Iterable[ReportedFile]) -> str:
-    lines = []
-    for file in files:
-        if file.status != FileStatus.MERGED:
-            lines.append(_format_file(file))
+    lines = [_format_file(file) for file in files if file.status != FileStatus.MERGED]
     return render_markdown_list(f"Not landed ({len(lines)})", lines, _FILES)
 
 
 def _format_file(file: ReportedFile) -> str:
-    reason = ""
-    if file.reason:
-        reason = f": {escape_markdown(file.reason)}"
+    reason = add_lead(": ", escape_markdown(file.reason))
     return f"{format_code_span(to_one_line(file.path))} {file.status}{reason}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.site_check_model import CheckedSite, SiteCheckReport, SiteLimit
 
@@ -12,9 +13,7 @@ _ANNOTATIONS = 50
 def render_site_check_lines(report: SiteCheckReport) -> Iterator[str]:
     """Yield the sites of kinds of which there are too many, new ones first; then the verdict."""
     for site in list_excess_sites(report):
-        news = ""
-        if site.news:
-            news = f"  ({site.news} since {to_one_line(report.since)})"
+        news = add_lead("  (", site.news, f" since {to_one_line(report.since)})")
         yield f"{site.path}:{site.line}:{site.column}: {site.site}: {to_one_line(site.text)}{news}"
     for text in report.skipped:
         yield f"note: {to_one_line(text)}"
@@ -52,9 +51,7 @@ def _is_old(site: CheckedSite) -> bool:
 def render_github_annotations(report: SiteCheckReport) -> Iterator[str]:
     """Yield the same as workflow commands, by which GitHub shows them at their lines."""
     for site in list_excess_sites(report)[:_ANNOTATIONS]:
-        title = site.site
-        if site.news:
-            title += f", {site.news} since {report.since}"
+        title = site.site + add_lead(", ", site.news, f" since {report.since}")
         place = f"file={_escape_property(site.path)},line={site.line},col={site.column}"
         yield f"::error {place},title={_escape_property(title)}::{_escape_message(to_one_line(site.text))}"
 

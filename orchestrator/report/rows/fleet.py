@@ -17,6 +17,7 @@ from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.log.last_event import LastSessionEvent
@@ -259,7 +260,7 @@ class _Fleet:
             return f"waits for an answer to {task.spec.approval}"
         tasks = self._state.tasks
         missing = [name for name in task.spec.depends_on if name in tasks and not tasks[name].status.is_reached]
-        return f"after {', '.join(missing)}" if missing else ""
+        return add_lead("after ", ", ".join(missing))
 
     def _build_question_row(self, asked: ApprovalState) -> AgentRow:
         """Return the row of a question about the whole run."""

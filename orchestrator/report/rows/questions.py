@@ -10,6 +10,7 @@ from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.approval import Approval, ApprovalState
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import UsageProblem
 from orchestrator.report.rows.row_filter import FilterValue
@@ -240,8 +241,11 @@ def render_question_lines(one: QuestionRow) -> list[str]:
     if one.left_s is not None:
         lines.append(f"expires   counts as {one.default} in {format_short_duration(max(one.left_s, 0))}")
     if not one.is_open:
-        because = f": {one.reason}" if one.reason else ""
-        lines.append(f"answered  {one.decision} by {one.by}{because}" if one.decision else "no longer of interest")
+        lines.append(
+            f"answered  {one.decision} by {one.by}{add_lead(': ', one.reason)}"
+            if one.decision
+            else "no longer of interest"
+        )
     if one.detail:
         return [*lines, "", *one.detail]
     return lines

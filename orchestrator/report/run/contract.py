@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.criterion_status import CriterionStatus, list_criterion_statuses
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.model import CriterionResult
 from orchestrator.report.task.receipt import quote_text
@@ -67,7 +68,5 @@ def render_contract_lines(criteria: Sequence[CriterionResult], only_unmet: bool 
 
 
 def _render_criterion(criterion: CriterionResult) -> str:
-    line = f"  {_MARKS[criterion.met]} {criterion.id}: {to_one_line(criterion.text, _CHARS)}"
-    if criterion.evidence:
-        return f"{line} – {to_one_line(criterion.evidence, _CHARS)}"
-    return line
+    evidence = add_lead(" – ", to_one_line(criterion.evidence, _CHARS))
+    return f"  {_MARKS[criterion.met]} {criterion.id}: {to_one_line(criterion.text, _CHARS)}{evidence}"

@@ -7,7 +7,7 @@ from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.domain.text.listing import format_count, join_limited
+from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.model import ForgeChecksResult, MergeResult
 
@@ -20,14 +20,10 @@ def render_checks_line(checks: Sequence[ForgeCheck]) -> str:
         return "no check has begun"
     failed, pending = list_check_names(checks, "failed"), list_check_names(checks, "pending")
     passed = len(checks) - len(failed) - len(pending)
-    parts = []
-    if failed:
-        parts.append(f"failed: {_join_names(failed)}")
-    if pending:
-        parts.append(f"waits for {_join_names(pending)}")
+    parts = [add_lead("failed: ", _join_names(failed)), add_lead("waits for ", _join_names(pending))]
     if passed:
         parts.append(f"{format_count(passed, 'check')} passed")
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
 
 
 def describe_pull_request_event(event: ChecksSeen | PrMerging | PrMerged | PrClosing | PrClosed) -> str:
@@ -74,12 +70,8 @@ def build_forge_checks(state: RunState) -> ForgeChecksResult | None:
     seen = state.forge_checks
     if seen is None:
         return None
-    return ForgeChecksResult(
-        commit=seen.commit,
-        words=render_checks_line(seen.checks),
-        waiting=is_waiting_for_checks(state),
-        checks=seen.checks,
-    )
+    words = render_checks_line(seen.checks)
+    return ForgeChecksResult(**dict(seen), words=words, waiting=is_waiting_for_checks(state))
 
 
 def build_merge_result(state: RunState) -> MergeResult | None:

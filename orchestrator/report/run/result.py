@@ -6,7 +6,6 @@ from pathlib import Path
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import TrialJudged
-from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.judging.check import Receipt, TestCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
@@ -33,15 +32,15 @@ _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 def build_run_result(state: RunState, journal: Path) -> RunResult:
     """Return the outcome of a run, or how far it has come."""
-    run = state.run
+    run, end = state.run, state.ended or state.paused
     return RunResult(
         run=run.run,
         mode=run.mode,
         unsafe=state.is_unsafe,
         goal=run.goal,
         outcome=_get_outcome(state),
-        reason=_get_reason(state),
-        exit=_get_exit_code(state),
+        reason=end.reason if end else "",
+        exit=end.exit if end else None,
         base=run.base,
         pr_branch=run.branch,
         head=state.head,
@@ -54,24 +53,14 @@ def build_run_result(state: RunState, journal: Path) -> RunResult:
         flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in state.list_flaky_tests()),
         test_runs=state.test_runs,
         spent=_build_spending(state),
-        pr=_build_pull_request(state.pr),
+        pr=PullRequestLink(**dict(state.pr)) if state.pr else None,
         checks=build_forge_checks(state),
         merged=build_merge_result(state),
-        prs=tuple(map(_build_group_pull_request, state.migration.prs.values())),
+        prs=tuple(GroupPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
         attempted=tuple(state.unapproved_violations),
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),
     )
-
-
-def _build_pull_request(pr: PrOpened | None) -> PullRequestLink | None:
-    if pr is None:
-        return None
-    return PullRequestLink(forge=pr.forge, ref=pr.ref, url=pr.url)
-
-
-def _build_group_pull_request(pr: PrOpened) -> GroupPullRequest:
-    return GroupPullRequest(forge=pr.forge, ref=pr.ref, url=pr.url, group=pr.group, branch=pr.branch, head=pr.head)
 
 
 def _get_outcome(state: RunState) -> ShownOutcome:
@@ -80,20 +69,6 @@ def _get_outcome(state: RunState) -> ShownOutcome:
     if state.paused:
         return "paused"
     return "running"
-
-
-def _get_reason(state: RunState) -> str:
-    end = state.ended or state.paused
-    if end:
-        return end.reason
-    return ""
-
-
-def _get_exit_code(state: RunState) -> int | None:
-    end = state.ended or state.paused
-    if end:
-        return end.exit
-    return None
 
 
 def _count_leaf_tasks(state: RunState) -> dict[TaskStatus, int]:
@@ -122,11 +97,7 @@ def _build_migration_files(state: RunState) -> RunFiles:
 
 
 def _list_files_with_reasons(files: Iterable[FileRecord], status: FileStatus) -> tuple[LeftFile, ...]:
-    return tuple(
-        LeftFile(path=file.path, reason=file.reason, signature=file.signature)
-        for file in files
-        if file.status == status
-    )
+    return tuple(LeftFile(**dict(file)) for file in files if file.status == status)
 
 
 def _build_goal_files(state: RunState) -> RunFiles:

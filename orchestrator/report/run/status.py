@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.budget.usage import Usage
-from orchestrator.domain.event.work import VerdictGiven
-from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.report.cost.budgets import build_account_usage, build_accounts, build_budgets
 from orchestrator.report.run.model import LandedUnits, PlannedAttempt, PlannedTask, PlannedVerdict, RunStatus
@@ -55,26 +53,13 @@ def _build_task(state: RunState, task: TaskState, accounts: Accounts) -> Planned
     spec = task.spec
     usage = state.spend.by_task.get(spec.id, Usage())
     return PlannedTask(
-        id=spec.id,
-        parent=spec.parent,
-        depth=spec.depth,
-        kind=spec.kind,
-        title=spec.title,
+        **dict(spec),
         status=task.status,
         reason=task.reason,
         cause=task.cause,
-        depends_on=spec.depends_on,
-        attempts=tuple(map(_build_attempt, task.attempts)),
-        verdicts=tuple(map(_build_verdict, task.verdicts)),
+        attempts=tuple(PlannedAttempt(**dict(attempt)) for attempt in task.attempts),
+        verdicts=tuple(PlannedVerdict(attempt=given.number, **dict(given.verdict)) for given in task.verdicts),
         calls=usage.calls,
         tokens=usage.tokens,
         budget=build_account_usage(accounts.get_task_account(spec.id)),
     )
-
-
-def _build_attempt(attempt: Attempt) -> PlannedAttempt:
-    return PlannedAttempt(number=attempt.number, mode=attempt.mode, model=attempt.model)
-
-
-def _build_verdict(given: VerdictGiven) -> PlannedVerdict:
-    return PlannedVerdict(attempt=given.number, kind=given.verdict.kind, cause=given.verdict.cause)

@@ -8,7 +8,7 @@ from orchestrator.domain.judging.check import TestCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.domain.text.listing import join_limited, limit_lines
+from orchestrator.domain.text.listing import add_lead, join_limited, limit_lines
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.report.run.contract import build_contract, render_contract_lines
 from orchestrator.report.run.forge_checks import render_forge_lines
@@ -126,14 +126,10 @@ def _render_task(task: TaskState) -> str:
     mark = "·"
     if task.status.is_terminal:
         mark = "✓" if task.status == TaskStatus.MERGED else "✗"
-    line = f"  {mark} {task.spec.id}  {task.status}"
-    if task.cause:
-        line += f", {task.cause}"
+    line = f"  {mark} {task.spec.id}  {task.status}{add_lead(', ', task.cause)}"
     if len(task.attempts) > 1:
         line += f" ({len(task.attempts)} attempts)"
-    if task.reason:
-        line += f": {format_reason(task.reason)}"
-    return line
+    return line + add_lead(": ", format_reason(task.reason))
 
 
 def render_violation_lines(state: RunState) -> Iterator[str]:

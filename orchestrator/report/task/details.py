@@ -8,6 +8,7 @@ from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import UsageProblem
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
@@ -67,17 +68,15 @@ def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blo
 def _build_receipts(
     state: RunState, receipts: Iterable[Receipt], log: CheckLog, read_blob: ReadBlob
 ) -> tuple[ReceiptDetails, ...]:
-    details = []
-    for receipt in receipts:
-        details.append(
-            ReceiptDetails(
-                **dict(receipt),
-                purpose=log.purposes.get(receipt.key, ""),
-                difference=find_difference(state, receipt, log, read_blob),
-                again=build_rerun_command(receipt),
-            )
+    return tuple(
+        ReceiptDetails(
+            **dict(receipt),
+            purpose=log.purposes.get(receipt.key, ""),
+            difference=find_difference(state, receipt, log, read_blob),
+            again=build_rerun_command(receipt),
         )
-    return tuple(details)
+        for receipt in receipts
+    )
 
 
 def render_task_details(
@@ -100,7 +99,7 @@ def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
     if spec.grants:
         yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
     if task.reason:
-        yield f"  ended{f', {task.cause}' if task.cause else ''}: {quote_text(task.reason)}"
+        yield f"  ended{add_lead(', ', task.cause)}: {quote_text(task.reason)}"
     for attempt in task.attempts:
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
         yield from _render_attempt_lines(task, attempt.number)
@@ -125,7 +124,7 @@ def _render_attempt_lines(task: TaskState, number: int) -> Iterator[str]:
 
 
 def _render_verdict_lines(verdict: Verdict) -> Iterator[str]:
-    yield f"  verdict: {verdict.kind}{f' ({verdict.cause})' if verdict.cause else ''}"
+    yield f"  verdict: {verdict.kind}{add_lead(' (', verdict.cause, ')')}"
     for reason in verdict.reasons:
         yield f"    {quote_text(reason)}"
     for flag in verdict.flags:

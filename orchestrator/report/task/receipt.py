@@ -10,7 +10,7 @@ from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Difference, Outcomes, Receipt, TestOutcome
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import Text
-from orchestrator.domain.text.listing import join_limited
+from orchestrator.domain.text.listing import add_lead, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.judge.gate.difference import compare_outcomes
@@ -75,8 +75,7 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
-    argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
-    yield f"  environment {receipt.environment[:12]}{argv}"
+    yield f"  environment {receipt.environment[:12]}{add_lead(', command line ', receipt.argv[:12])}"
     if receipt.tests is not None:
         yield f"  {receipt.outcome_text}"
     if receipt.problem:

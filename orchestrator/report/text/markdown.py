@@ -9,26 +9,32 @@ _ROWS = 20
 _CELL_CHARS = 300
 
 
-def escape_markdown(text: object, limit: int = _CELL_CHARS) -> str:
+class Markdown(str):
+    """Words that are Markdown already, so that a cell of them is written as it is."""
+
+
+def escape_markdown(text: object, limit: int = _CELL_CHARS) -> Markdown:
     """Return words in one line, for a table's cell or outside of one."""
-    return sanitize_markdown(to_one_line(str(text), limit).replace("\\", "\\\\").replace("|", "\\|"))
+    return Markdown(sanitize_markdown(to_one_line(str(text), limit).replace("\\", "\\\\").replace("|", "\\|")))
 
 
-def render_code(text: object) -> str:
+def render_code(text: object) -> Markdown:
     """Return words in one line as code, for a table's cell or outside of one."""
-    return format_code_span(to_one_line(str(text), _CELL_CHARS)).replace("|", "\\|")
+    return Markdown(format_code_span(to_one_line(str(text), _CELL_CHARS)).replace("|", "\\|"))
+
+
+def _render_cell(cell: object) -> Markdown:
+    return cell if isinstance(cell, Markdown) else escape_markdown(cell)
 
 
 def render_markdown_table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], limit: int | None = _ROWS
+    title: str, heads: Sequence[str], rows: Iterable[Iterable[object]], limit: int | None = _ROWS
 ) -> str:
     """Return a section with a table of at most `limit` rows, or of all; empty without rows.
 
-    The cells are Markdown already.
+    Cells that are no `Markdown` are escaped.
     """
-    lines = []
-    for row in rows:
-        lines.append(f"| {' | '.join(row)} |")
+    lines = [f"| {' | '.join(map(_render_cell, row))} |" for row in rows]
     if not lines:
         return ""
     shown = limit_lines(lines, limit or len(lines), "\nand {count} more")
