@@ -137,7 +137,7 @@ class MalformedReply(OrchestrateError):
 
 def find_sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | None:
     """Return the error to show for a task group: one of ours if all are ours or the environment's, else None."""
-    leaves = [convert_error(leaf) for leaf in _iterate_leaves(group)]
+    leaves = list(map(convert_error, _iterate_leaves(group)))
     ours = [leaf for leaf in leaves if leaf is not None]
     if ours and len(ours) == len(leaves):
         return ours[0]

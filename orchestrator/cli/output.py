@@ -60,7 +60,7 @@ def _escape_character(match: re.Match[str]) -> str:
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines for a person on standard output."""
-    click.echo("\n".join(strip_controls(line) for line in lines))
+    click.echo("\n".join(map(strip_controls, lines)))
 
 
 def print_message(text: str) -> None:

@@ -221,5 +221,5 @@ def _check_outputs(environ: Mapping[str, str]) -> DoctorFinding:
     if environ.get("GITHUB_ACTIONS") == "true" and (missing := [name for name in names if not environ.get(name)]):
         text = f"{', '.join(missing)} not set: the next steps will not know how it went"
         return DoctorFinding("outputs", False, text)
-    found = ", ".join(name for name in names if environ.get(name))
+    found = ", ".join(filter(environ.get, names))
     return DoctorFinding("outputs", True, found or "none: only the exit code")

@@ -164,7 +164,7 @@ class Notifier:
             "repository": run.repository,
             "branch": run.branch,
             "left_out": max(len(batch) - _MOST_EVENTS, 0),
-            "events": [self._build_event_object(recorded) for recorded in batch[-_MOST_EVENTS:]],
+            "events": list(map(self._build_event_object, batch[-_MOST_EVENTS:])),
         }
 
     def _build_event_object(self, recorded: RecordedEvent) -> dict[str, Any]:

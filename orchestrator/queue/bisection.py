@@ -88,7 +88,7 @@ class HalvingSearch(FrozenModel):
     def drop_unit(self, unit: UnitId) -> "HalvingSearch":
         """Return the search when a unit turned out not to be composable with what is accepted."""
         pending = tuple(tuple(u for u in group if u != unit) for group in self.pending)
-        return self._apply_changes(pending=tuple(group for group in pending if group))
+        return self._apply_changes(pending=tuple(filter(None, pending)))
 
     def _apply_changes(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)

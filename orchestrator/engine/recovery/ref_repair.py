@@ -67,7 +67,7 @@ def _list_own_prefixes(state: RunState) -> tuple[str, ...]:
 
 async def _restore_ref(git: Git, ref: str, recorded: str | None) -> str:
     """Put a ref back where its reflog or the journal says that it was; return what became of it."""
-    wanted = [oid for oid in (await power_loss.read_last_move(git, ref), recorded) if oid]
+    wanted = list(filter(None, (await power_loss.read_last_move(git, ref), recorded)))
     known = await find_existing_objects(git, wanted)
     found = next((oid for oid in wanted if oid in known), None)
     await power_loss.replace_broken_ref(git, ref, found)

@@ -121,7 +121,7 @@ def parse_error_message(content: bytes) -> str:
     if not isinstance(answer, dict):
         return ""
     errors = answer.get("errors")
-    more = [_format_field(error) for error in errors] if isinstance(errors, list) else []
+    more = list(map(_format_field, errors)) if isinstance(errors, list) else []
     return "; ".join(filter(None, (str(answer.get("message") or ""), *more)))
 
 

@@ -78,7 +78,7 @@ def open_cpu_counters(first: int) -> tuple[int, ...]:
     """
     opened: list[int] = []
     try:
-        opened.extend(_open_counter(pid) for pid in (first, *_iterate_children(first)))
+        opened.extend(map(_open_counter, (first, *_iterate_children(first))))
     except OSError:
         for counter in opened:
             os.close(counter)

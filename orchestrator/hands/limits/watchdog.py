@@ -68,7 +68,7 @@ async def wait_for_violation(usage_reader: UsageReader | None, bounds: ResourceB
 
 
 def _find_violation(usage_reader: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> str:
-    return next((words for words in _check_all(usage_reader, bounds, disk) if words), "")
+    return next(filter(None, _check_all(usage_reader, bounds, disk)), "")
 
 
 def _check_all(usage_reader: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> Iterator[str]:

@@ -37,7 +37,7 @@ def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]
     except (ValueError, KeyError, TypeError):
         from html import unescape
 
-        links = [unescape(link) for link in _HREF.findall(text)]
+        links = list(map(unescape, _HREF.findall(text)))
     return _map_hosts(page_url, links)
 
 

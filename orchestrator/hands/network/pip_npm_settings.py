@@ -61,7 +61,7 @@ def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
         main_index = values.get("index-url") or _read_default_index(pip, environ)
         indexes = (main_index, *values.get("extra-index-url", "").split())
     return PipSettings(
-        indexes=tuple(url for url in indexes if url),
+        indexes=tuple(filter(None, indexes)),
         find_links=tuple(values.get("find-links", "").split()),
         trusted_hosts=tuple(values.get("trusted-host", "").split()),
         certificate=values.get("cert", ""),
@@ -111,7 +111,7 @@ def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Pat
 
 
 def _is_below(path: Path, folders: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders)
+    return any(map(path.is_relative_to, folders))
 
 
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:

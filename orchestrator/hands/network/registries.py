@@ -157,12 +157,12 @@ def _parse_folder(url: str, host_paths: HostPaths) -> Path | None:
 
 
 def _render_pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
-    indexes = [strip_credentials(url) for url in pip.indexes]
+    indexes = list(map(strip_credentials, pip.indexes))
     values = {
         "index-url": indexes[:1],
         "extra-index-url": indexes[1:],
         "no-index": [] if indexes else ["true"],
-        "find-links": [strip_credentials(url) for url in pip.find_links],
+        "find-links": list(map(strip_credentials, pip.find_links)),
         "trusted-host": list(pip.trusted_hosts),
         "timeout": [pip.timeout] if pip.timeout else [],
         "cert": [f"{REGISTRIES_FOLDER}/{PIP_CA}"] if PIP_CA in certificates else [],

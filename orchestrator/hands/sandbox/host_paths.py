@@ -15,8 +15,8 @@ PACKAGE_STORES = (Path("/nix/store"), Path("/gnu/store"), Path("/home/linuxbrew/
 WORKTREES_FOLDER = "worktrees"
 """The directory below our state in which all worktrees lie."""
 
-_NEVER_BELOW = tuple(Path(p) for p in ("/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/etc"))
-_NEVER_ITSELF = tuple(Path(p) for p in ("/", "/tmp", "/var", "/var/tmp", "/var/lib"))
+_NEVER_BELOW = tuple(map(Path, ("/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/etc")))
+_NEVER_ITSELF = tuple(map(Path, ("/", "/tmp", "/var", "/var/tmp", "/var/lib")))
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class HostPaths:
         return self._find_objection(Path(normpath(directory))) or self._find_objection(directory.resolve())
 
     def _find_objection(self, directory: Path) -> str | None:
-        if directory in _NEVER_ITSELF or any(directory.is_relative_to(folder) for folder in _NEVER_BELOW):
+        if directory in _NEVER_ITSELF or any(map(directory.is_relative_to, _NEVER_BELOW)):
             return "it belongs to the host's system, which a sandbox has its own of"
         return self._find_private_objection(directory) or self._find_own_objection(directory)
 
     def _find_private_objection(self, directory: Path) -> str | None:
         if self.home.is_relative_to(directory) or self.home.resolve().is_relative_to(directory):
             return "it is or contains your home directory"
-        found = next((c for c in self.list_credential_paths() if directory.is_relative_to(c)), None)
+        found = next(filter(directory.is_relative_to, self.list_credential_paths()), None)
         return f"it belongs to {found}, where credentials are kept" if found else None
 
     def _find_own_objection(self, directory: Path) -> str | None:

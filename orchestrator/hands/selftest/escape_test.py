@@ -37,7 +37,7 @@ class Decoys:
 
     def build_escape_targets(self) -> EscapeTargets:
         """Return the orders for the attack, without the secret."""
-        read, write = [str(f) for f in self.files], [str(t) for t in self.targets]
+        read, write = list(map(str, self.files)), list(map(str, self.targets))
         return EscapeTargets(token=self.token, read=read, write=write, port=self.port, abstract=self.abstract)
 
     def find_escapes(self, loot: Mapping[str, list[str]], known_names: frozenset[str]) -> Iterator[str]:

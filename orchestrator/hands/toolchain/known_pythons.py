@@ -98,4 +98,4 @@ class _OutsideCheck:
         return not self._is_own(Path(os.path.normpath(path))) and not self._is_own(Path(os.path.realpath(path)))
 
     def _is_own(self, path: Path) -> bool:
-        return any(path.is_relative_to(folder) for folder in self._own_folders)
+        return any(map(path.is_relative_to, self._own_folders))

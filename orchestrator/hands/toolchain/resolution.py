@@ -124,7 +124,7 @@ class _ToolChainBuilder:
         Where it shares its directory with other things, as in `~/.local`, only its parts are bound; where it is but a
         link to another one, the directory of the link.
         """
-        if is_system_folder(prefix) or any(prefix.is_relative_to(folder) for folder in self.read_only):
+        if is_system_folder(prefix) or any(map(prefix.is_relative_to, self.read_only)):
             return
         if not self.known.has_installation(prefix):
             self.unbound[prefix] = environment

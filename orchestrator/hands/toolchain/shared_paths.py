@@ -52,7 +52,7 @@ def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[s
     What is known for secrets by its name is only taken where a pattern without wildcards names it.
     """
     known = frozenset(ignored)
-    literal = [pattern for pattern in patterns if _WILDCARDS.isdisjoint(pattern)]
+    literal = list(filter(_WILDCARDS.isdisjoint, patterns))
     chosen = set()
     for name in known:
         may_be_secret = is_secret_path(name) and not is_virtual_environment(root / name)

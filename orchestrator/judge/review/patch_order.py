@@ -23,7 +23,7 @@ def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[
     """
     if len(patch) <= most_chars:
         return patch, ()
-    pieces = [piece for piece in _FILE.split(patch) if piece]
+    pieces = list(filter(None, _FILE.split(patch)))
     if len(pieces) != len(changed.files):  # git ended early: of the last files there is nothing
         return patch, changed.paths
     paths = [file.path for file in changed.files]

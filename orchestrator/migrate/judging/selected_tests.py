@@ -159,5 +159,5 @@ class CheckNarrower:
         found = {find_test_file(test, self._paths) for test in tests}
         if spec.id not in self._commands or not found or None in found or len(found) > _MOST_FILES:
             return None
-        files = " ".join(shlex.quote(path) for path in sorted(filter(None, found)))
+        files = " ".join(map(shlex.quote, sorted(filter(None, found))))
         return spec.model_copy(update={"run": self._commands[spec.id].replace("{tests}", files)})

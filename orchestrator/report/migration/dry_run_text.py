@@ -34,7 +34,7 @@ def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
     for shard in report.shards:
         if shard.changed:
             yield f"shard {shard.name}: {_format_shard(shard)}"
-    yield from _render_section("put back", [_format_restored(file) for file in _list_restored(report)])
+    yield from _render_section("put back", list(map(_format_restored, _list_restored(report))))
     yield from _render_section("by signature", [f"{one.files} × {one.signature}" for one in report.alike])
     yield from _render_section("sites that would remain", list(_iterate_remaining_sites(report)))
     if report.gate:

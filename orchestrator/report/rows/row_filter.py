@@ -57,7 +57,7 @@ def parse_filter(text: str, keys: Sequence[str]) -> RowFilter:
         if key and key not in keys:
             raise UsageProblem(f"no field {key!r} to filter by; there are {', '.join(keys)}")
         value = found["value"]
-        values = (value[1:-1],) if value.startswith('"') else tuple(part for part in value.split(",") if part)
+        values = (value[1:-1],) if value.startswith('"') else tuple(filter(None, value.split(",")))
         terms.append(FilterTerm(key, tuple(one.lower() for one in values), bool(found["no"])))
     return RowFilter(text.strip(), tuple(terms))
 
