@@ -41,6 +41,7 @@ SOME = {
     stories.migration: ("step.before-done", "landing.after-intent"),
     stories.tail: ("snapshot.before-done", "candidate.before-done:2"),
     stories.shards: ("landing.before-done", "landing.after-done"),
+    stories.groups: ("landing.before-done",),
 }
 ONE_AFTER_THE_OTHER = {
     stories.groups_taken_back: ("landing.before-done", "pr.before-done:2"),

@@ -54,7 +54,6 @@ class WaveLander:
         Raises:
             PersonNeeded: a person is to be asked first, or the branch is not as it should be.
         """
-        await self._mark_landed(wave)
         waiting = list_files_to_queue(list_wave_files(self._context.state, wave))
         files = await self._test_shards(name, [file for file in waiting if not group.is_behind(file)])
         if self._list_approval_reasons(files):
@@ -85,7 +84,7 @@ class WaveLander:
         found = await lander.land_units(name, units, composer, targeting, atomic=is_atomic, moves=lands)
         green = [file for file in files if file.path in found.landed]
         if wave is not None:
-            await self._mark_landed(wave, green)
+            await self.record_landed_files(wave, green)
         for ejected in found.ejected:
             await self._mark_ejected(ejected)
         return green
@@ -112,7 +111,7 @@ class WaveLander:
             await self._context.journal.append(*build_end_moves(files, FileStatus.REJECTED, reason))
         return answer.decision == "approve"
 
-    async def _mark_landed(self, wave: Wave, moved: Sequence[FileRecord] = ()) -> None:
+    async def record_landed_files(self, wave: Wave, moved: Sequence[FileRecord] = ()) -> None:
         """Book as landed whatever stands on the branch: git says what has landed, not memory.
 
         `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.

@@ -130,8 +130,10 @@ class MigrationRunner:
         files = list_wave_files(self._context.state, wave)
         if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
             return  # nothing lands while something fails, or belongs to a later pass, which lands it all
+        lander = WaveLander(self._context, self._gate)
+        await lander.record_landed_files(wave)  # by an earlier process: they are not the rest of their shards
         await self._plan_rest()
-        await WaveLander(self._context, self._gate).land_wave(name, wave, group, is_atomic=is_atomic)
+        await lander.land_wave(name, wave, group, is_atomic=is_atomic)
         await self._context.journal.append(*build_task_ends(self._context.state, self._recipe))
         await self._plan_rest()
 
