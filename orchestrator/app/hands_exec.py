@@ -93,7 +93,9 @@ async def _explain_policy(
     hands: LocalHands, workspace: LocalWorkspace, command: ShellCommand, repository: Path
 ) -> PolicyExplanation:
     policy = await hands.resolve_tier_policy(command.tier)
-    places = [MountPoint(path=mount.dest, kind=mount.kind, source=mount.source) for mount in workspace.mounts]
+    places = []
+    for mount in workspace.mounts:
+        places.append(MountPoint(path=mount.dest, kind=mount.kind, source=mount.source))
     return PolicyExplanation(
         repository=str(repository),
         policy=policy.sha,

@@ -124,7 +124,10 @@ def _manifest(stream: BinaryIO, archive: Path) -> manifests.Manifest:
 def _require_names(manifest: manifests.Manifest, archive: Path) -> None:
     names = manifest.members.keys()
     needed = {manifests.JOURNAL_FILE, manifests.OBJECTS_FILE}
-    strange = [name for name in names if name not in needed and not manifests.BLOB_PATTERN.fullmatch(name)]
+    strange = []
+    for name in names:
+        if name not in needed and not manifests.BLOB_PATTERN.fullmatch(name):
+            strange.append(name)
     if strange or not needed <= names:
         raise _wrong(archive, f"its manifest names {strange[0]!r}" if strange else "it holds no journal or no objects")
     if any(

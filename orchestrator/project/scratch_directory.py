@@ -39,7 +39,10 @@ def create_scratch_directory(
         GitError: git could not do it.
     """
     home = state.path / "replays"
-    made = [directory for directory in (home, state.path, *state.path.parents) if not directory.exists()]
+    made = []
+    for directory in (home, state.path, *state.path.parents):
+        if not directory.exists():
+            made.append(directory)
     with ExitStack() as stack:
         stack.callback(_remove_directories, made)
         try:

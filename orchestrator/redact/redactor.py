@@ -111,7 +111,9 @@ class _SecretValue:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        spread = [_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))) for form in self._forms]
+        spread = []
+        for form in self._forms:
+            spread.append(_BETWEEN.join(map(re.escape, form.decode("utf-8", "surrogatepass"))))
         return re.compile(f"{_BEFORE}(?:{'|'.join(spread)})")
 
 

@@ -72,7 +72,10 @@ def schema_command(name: str | None, as_json: bool) -> None:
 
 def _resolve_schema_name(name: str, known: Iterable[str]) -> str:
     """Return the whole name of a schema; the newest version if no number is given."""
-    matches = [full for full in known if name in (full, full.removeprefix("orchestrate.").rpartition("/")[0])]
+    matches = []
+    for full in known:
+        if name in (full, full.removeprefix("orchestrate.").rpartition("/")[0]):
+            matches.append(full)
     if not matches:
         raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
     return max(matches)

@@ -95,7 +95,9 @@ class Accounts:
         """
         tasks = map(self.get_task_account, self._state.iterate_lineage(task))
         accounts = [self.get_run_account(self._limits.reserve), *tasks]
-        remainders = [compute_remaining(account.limit, account.booked + account.reserved) for account in accounts]
+        remainders = []
+        for account in accounts:
+            remainders.append(compute_remaining(account.limit, account.booked + account.reserved))
         usd = [remainder[0] for remainder in remainders if remainder[0] is not None]
         tokens = [remainder[1] for remainder in remainders if remainder[1] is not None]
         return min(usd, default=None), min(tokens, default=None)

@@ -118,7 +118,10 @@ def find_budget_refusal(accounts: Iterable[Account], wanted: Usage) -> BudgetRef
 
     A limit that can never be kept again goes before one that only has to wait.
     """
-    refusals = [refusal for account in accounts if (refusal := _check_account(account, wanted)) is not None]
+    refusals = []
+    for account in accounts:
+        if (refusal := _check_account(account, wanted)) is not None:
+            refusals.append(refusal)
     return min(refusals, key=lambda refusal: refusal.fit is BudgetFit.LATER, default=None)
 
 

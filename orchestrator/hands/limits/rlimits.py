@@ -23,9 +23,10 @@ def wrap_in_rlimits(
         "as": (resource.RLIMIT_AS, limits.address_space_bytes),
         "nproc": (resource.RLIMIT_NPROC, processes),
     }
-    options = [
-        f"--{name}={cap_by_hard_limit(kind, value)}" for name, (kind, value) in ceilings.items() if value is not None
-    ]
+    options = []
+    for name, (kind, value) in ceilings.items():
+        if value is not None:
+            options.append(f"--{name}={cap_by_hard_limit(kind, value)}")
     return (prlimit, *options, "--", *command)
 
 

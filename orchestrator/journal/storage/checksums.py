@@ -17,10 +17,9 @@ def chain_sum(previous: bytes, row: EventColumns) -> bytes:
         TypeError: the row holds values that no event has.
     """
     seq, at, kind, version, task, session, key, body = row
-    parts = [
-        b"-" if part is None else b"%d:%b" % (len(part), part)  # with its length, so that no two rows look alike
-        for part in (at, kind, task, session, key, body)
-    ]
+    parts = []
+    for part in (at, kind, task, session, key, body):
+        parts.append(b"-" if part is None else b"%d:%b" % (len(part), part))
     return blake2b(b"%b%d %d " % (previous, seq, version) + b"".join(parts), digest_size=8).digest()
 
 

@@ -108,7 +108,10 @@ def _describe_problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome
         return "the output holds no summary of pytest"
     if ends < titles or not ends:
         return "the pytest output is cut off: its last line is missing"
-    short = [f"{number} {outcome}" for outcome, number in counted.items() if listed[outcome] < number]
+    short = []
+    for outcome, number in counted.items():
+        if listed[outcome] < number:
+            short.append(f"{number} {outcome}")
     if short:
         return f"pytest counts {', '.join(short)}, but does not list them all: was -rA given?"
     return ""

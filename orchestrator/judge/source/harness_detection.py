@@ -31,7 +31,10 @@ def find_run_inspection(tree: ast.Module, names: NameResolver) -> Iterator[_Tric
 def find_test_detection(tree: ast.Module, names: NameResolver) -> Iterator[_Trick]:
     """Yield what only code has a reason to ask that does something else while it is being tested."""
     texts = _list_texts(tree)
-    frames = [call for call in find_nodes(tree, ast.Call) if names.resolve_name(call.func) in _FRAMES]
+    frames = []
+    for call in find_nodes(tree, ast.Call):
+        if names.resolve_name(call.func) in _FRAMES:
+            frames.append(call)
     if frames and any(_TEST_NAME.match(text) for text, _ in texts):
         yield f"looks at who calls it ({names.resolve_name(frames[0].func)}) and speaks of tests", frames[0].lineno
     for node in find_nodes(tree, ast.Attribute):

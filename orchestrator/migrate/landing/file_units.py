@@ -8,6 +8,7 @@ from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, get_symptom_test
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.reports.failure_signature import extract_failure_passage
@@ -29,8 +30,8 @@ _MOST_PRIMES = 12
 """More units than this are no hint: a file that everything imports points at everything."""
 _MOST_READ = 40
 _LAST_LINES = 3
-_WORD = re.compile(r"[\w-]+")
-_TEST_NAME = re.compile(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNORECASE)
+_WORD = compile_lazily(r"[\w-]+")
+_TEST_NAME = compile_lazily(r"\Atests?[_-]|[_.-](?:tests?|spec)\Z|Tests?\Z", re.IGNORECASE)
 
 
 class SourceEvidence(SuspectEvidence):

@@ -173,14 +173,19 @@ class MigrationRunner:
     async def _ask_whether_to_go_on(self, topic: str, why: str) -> None:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
-        detail = [group.summary for group in group_failures(context.state.migration.files.values())[:_SHOWN]]
+        detail = []
+        for group in group_failures(context.state.migration.files.values())[:_SHOWN]:
+            detail.append(group.summary)
         subject = build_progress_subject(topic, context.state.goal.rejudge_count)
         approval = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
         answer = await ask_person(context, approval)
         if answer.decision != "deny":
             return
         reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
-        waiting = [file for file in context.state.migration.files.values() if not file.status.is_terminal]
+        waiting = []
+        for file in context.state.migration.files.values():
+            if not file.status.is_terminal:
+                waiting.append(file)
         await context.journal.append(*build_end_moves(waiting, FileStatus.SKIPPED, reason))
 
     async def _finish_run(self) -> None:

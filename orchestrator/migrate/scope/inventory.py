@@ -14,6 +14,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Scope
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
 from orchestrator.hands.files.workspace_files import normalize_path
 from orchestrator.migrate.sites.finder import FoundSites, find_sites, sum_weights
@@ -24,8 +25,8 @@ from worktrees.safety.path_rules import escape_path
 
 OWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 """The places of the file of owners; the first one counts."""
-_WORD = re.compile(r"(?:\\.|[^\s\\])+")
-_SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
+_WORD = compile_lazily(r"(?:\\.|[^\s\\])+")
+_SECTION = compile_lazily(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
 
 
 FILE_MODES = frozenset({"100644", "100755"})

@@ -11,6 +11,7 @@ from posixpath import normpath
 
 from anyio import to_thread
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
 from worktrees.git import Git
 from worktrees.object_store.trees import list_tree, read_files
@@ -18,7 +19,7 @@ from worktrees.object_store.trees import list_tree, read_files
 SCRIPT_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _ADDED = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
 _COMPILED = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-_TOKEN = re.compile(
+_TOKEN = compile_lazily(
     r"""
     //[^\n]* | /\*.*?\*/                                         # comments hold no imports
     | (?: \bfrom | \bimport | \b(?:require|import)\s*\( ) \s*

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.python_syntax import parse_source
 
-_TOKEN = re.compile(
+_TOKEN = compile_lazily(
     r"""
     \"{3}(?:[^"\\]|\\.|"(?!""))*\"{3} | '{3}(?:[^'\\]|\\.|'(?!''))*'{3}     # no import stands in a string
     | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'

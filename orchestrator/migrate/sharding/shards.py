@@ -25,7 +25,10 @@ def build_blocks(paths: Sequence[str], pairs: Sequence[str]) -> tuple[tuple[str,
     fits, if there is such a one: it stands for the block where blocks are divided by their paths.
     """
     known = set(paths)
-    couples = [pair for pair in find_pairs(sorted(known), pairs) if pair[1] in known and pair[0] != pair[1]]
+    couples = []
+    for pair in find_pairs(sorted(known), pairs):
+        if pair[1] in known and pair[0] != pair[1]:
+            couples.append(pair)
     named = {one for one, _ in couples}
     merged = merge_groups(sorted(known), couples)
     blocks = [sorted(block, key=lambda path: (path not in named, path)) for block in merged]

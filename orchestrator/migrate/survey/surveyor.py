@@ -16,7 +16,10 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
     language = wanted or layout.detect_language(project)
     suffixes = layout.LANGUAGES.get(language, ())
     foreign = layout.build_exclude_globs(project.paths)
-    files = [path for path in project.list_with_suffix(*suffixes) if not layout.build_exclude_globs([path])]
+    files = []
+    for path in project.list_with_suffix(*suffixes):
+        if not layout.build_exclude_globs([path]):
+            files.append(path)
     environments = layout.list_environments(project)
     command = _use_environment(_find_command(project, language), environments)
     return Findings(

@@ -91,7 +91,10 @@ def _render_budget(state: RunState) -> Iterator[str]:
     account = build_accounts(state).get_run_account()
     limit = account.limit
     amounts = ((limit.usd, "${:.2f}"), (limit.tokens, "{:,} tokens"), (limit.calls, "{:,} calls"))
-    parts = [words.format(amount) for amount, words in (*amounts, (limit.wall_s, "{:,.0f} s")) if amount]
+    parts = []
+    for amount, words in (*amounts, (limit.wall_s, "{:,.0f} s")):
+        if amount:
+            parts.append(words.format(amount))
     if parts:
         yield f"  budget: {', '.join(parts)}"
     if account.reserved.calls:

@@ -98,7 +98,9 @@ def _render_whole_table(title: str, heads: Sequence[str], rows: Iterable[Iterabl
 
 
 def _render_pull_requests(report: RunReport) -> str:
-    rows = [(pr.subject, escape_markdown(pr.url or pr.ref, _LONG_CHARS)) for pr in report.pull_requests]
+    rows = []
+    for pr in report.pull_requests:
+        rows.append((pr.subject, escape_markdown(pr.url or pr.ref, _LONG_CHARS)))
     return _render_whole_table("Pull requests", ("of", "where"), rows)
 
 

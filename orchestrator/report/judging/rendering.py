@@ -83,7 +83,9 @@ def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
     if not records:
         yield "no lens has voted"
     yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
-    flaky = [f"  flaky: {to_one_line(test)}, seen both ways {seen} times" for test, seen in judging.flaky.most_common()]
+    flaky = []
+    for test, seen in judging.flaky.most_common():
+        flaky.append(f"  flaky: {to_one_line(test)}, seen both ways {seen} times")
     yield from limit_lines(flaky, _SHOWN, "  … and {count} more flaky tests")
 
 

@@ -72,7 +72,9 @@ def _render_examples(paths: Iterable[str]) -> Markdown:
 
 def render_failure_signatures(report: BurndownFields) -> str:
     """Return a table of the reasons for which files failed alike."""
-    rows = [(one.files, one.signature, _render_examples(one.examples)) for one in report.signatures]
+    rows = []
+    for one in report.signatures:
+        rows.append((one.files, one.signature, _render_examples(one.examples)))
     return render_markdown_table("What failed alike", ("files", "signature", "such as"), rows)
 
 
@@ -84,7 +86,9 @@ def render_flags(report: BurndownFields) -> str:
 
 def render_step_results(report: BurndownFields) -> str:
     """Return a table of how many files each step brought through."""
-    rows = [(render_code(step.step), step.kind, step.tried, step.landed, step.first_try) for step in report.rungs]
+    rows = []
+    for step in report.rungs:
+        rows.append((render_code(step.step), step.kind, step.tried, step.landed, step.first_try))
     return render_markdown_table("By step", ("step", "kind", "tried on", "landed", "at the first try"), rows)
 
 

@@ -259,7 +259,10 @@ class _Fleet:
         if task.spec.approval in self._asked:
             return f"waits for an answer to {task.spec.approval}"
         tasks = self._state.tasks
-        missing = [name for name in task.spec.depends_on if name in tasks and not tasks[name].status.is_reached]
+        missing = []
+        for name in task.spec.depends_on:
+            if name in tasks and not tasks[name].status.is_reached:
+                missing.append(name)
         return add_lead("after ", ", ".join(missing))
 
     def _build_question_row(self, asked: ApprovalState) -> AgentRow:

@@ -70,7 +70,9 @@ def _render_spending(state: RunState) -> str:
 
 
 def _render_pull_requests(state: RunState) -> Iterator[str]:
-    lines = [f"pull request {strip_controls(pr.group)} ({pr.forge}): {pr.url}" for pr in state.migration.prs.values()]
+    lines = []
+    for pr in state.migration.prs.values():
+        lines.append(f"pull request {strip_controls(pr.group)} ({pr.forge}): {pr.url}")
     yield from limit_lines(lines, _SHOWN, "  … and {count} more pull requests: see orchestrate status --json")
     if state.pr and not state.pr.group:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"

@@ -83,7 +83,9 @@ def render_burndown_chart(
         body, top = _plot_files(series, columns, rows, is_ascii), float(sum(_count_parts(series.ticks[-1]).values()))
     line = get_glyphs(is_ascii).vertical
     labels = _build_labels(top, rows)
-    chart = [[(f"{label:>{_AXIS - 1}}{line}", "dim"), *row] for label, row in zip(labels, body, strict=True)]
+    chart = []
+    for label, row in zip(labels, body, strict=True):
+        chart.append([(f"{label:>{_AXIS - 1}}{line}", "dim"), *row])
     return [*chart, _plot_axis(series, columns, is_ascii), _render_legend(series, what, width, is_ascii)]
 
 

@@ -66,7 +66,9 @@ class ShardRow:
 def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:
     """Return shards: those under test, then on their way, held, to come, failed, rolled back and landed."""
     waves, landed_at = _find_latest_waves(state), _find_landing_times(recent)
-    rows = [_build_row(state, shard, waves, landed_at) for shard in _list_shards_with_files(state)]
+    rows = []
+    for shard in _list_shards_with_files(state):
+        rows.append(_build_row(state, shard, waves, landed_at))
     return sorted(rows, key=lambda row: _ORDER.index(row.activity))
 
 

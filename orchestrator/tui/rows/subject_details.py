@@ -95,7 +95,10 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
     else:
         for line in render_task_history(state, task):
             yield (line, _style(line))
-    sessions = [one for one in state.sessions.values() if one.task == whole.task or one.session == whole.session]
+    sessions = []
+    for one in state.sessions.values():
+        if one.task == whole.task or one.session == whole.session:
+            sessions.append(one)
     yield "", ""
     yield f"cost  {format_count(len(sessions), 'conversation')}", "title"
     for session in sessions:

@@ -54,7 +54,10 @@ class Drawing(Widget):
             return
         before = self._rows
         self._rows = list(map(build_spans, self._draw(width, height)[:height]))
-        regions = [Region(0, y, width, 1) for y in range(height) if before[y : y + 1] != self._rows[y : y + 1]]
+        regions = []
+        for y in range(height):
+            if before[y : y + 1] != self._rows[y : y + 1]:
+                regions.append(Region(0, y, width, 1))
         if regions:
             self.refresh(*regions)
 
