@@ -1,9 +1,11 @@
 """What people tell a migration from the command line: files left out or tried again, another recipe, refusals."""
 
+import time
 from pathlib import Path
 
 import pytest
 
+from orchestrator.journal.locations.run_lock import find_lock_owner
 from tests.engine.test_migrations import TEST
 from tests.running.cli import Finished
 from tests.running.in_process import orchestrate
@@ -55,6 +57,15 @@ def write(repo: Path, recipe: str) -> str:
     return str(path)
 
 
+def wait_for_engine(repo: Path) -> None:
+    """Wait until the engine that a verb woke has ended: a resume beside a living one only hands over the recipe."""
+    run = next((repo.parent / "state").glob("*/runs/*/journal.db")).parent
+    deadline = time.monotonic() + 60
+    while find_lock_owner(run) is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def statuses(repo: Path) -> dict[str, int]:
     counts: dict[str, int] = migrate(repo, "status", "latest", "--json").json["file_status"]
     return counts
@@ -65,6 +76,7 @@ def test_an_ended_migration_goes_on_by_an_edited_recipe_and_does_only_what_that_
     left_out = migrate(repo, "skip", "latest", "d.txt", "--reason", "a museum piece", "--json")
     assert (left_out.json["do"], left_out.json["refused"]) == ("skip-files", "")
     assert statuses(repo) == {"merged": 1, "rejected": 1, "skipped": 1}
+    wait_for_engine(repo)
 
     done = migrate(repo, "resume", "latest", "--recipe", write(repo, RECIPE + BETTER), "--json")
     assert (done.code, done.json["files"]["landed"]) == (0, ["a.txt", "c.txt"]), done.err
