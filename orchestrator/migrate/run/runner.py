@@ -37,7 +37,7 @@ from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.landing.wave_lander import WaveLander
 from orchestrator.migrate.models.file_tasks import build_task_ends
-from orchestrator.migrate.run.pass_runner import PassRunner
+from orchestrator.migrate.run.pass_runner import PassRunner, protect_contents
 from orchestrator.migrate.run.recipe_revisions import apply_wished_recipe, propose_recipe
 from orchestrator.migrate.scope.planning import divide_files
 from worktrees.object_store.trees import list_tree
@@ -115,7 +115,11 @@ class MigrationRunner:
         await roll_back_shards(self._context, recipe, MigrationGate(self._context, recipe, self._paths))
 
     async def _climb_and_land(self, wave: Wave) -> None:
-        """Take the files of a wave up the ladder, and land what may land."""
+        """Take the files of a wave up the ladder, and land what may land.
+
+        What an earlier process made of them is protected first: it may have died before it had done so.
+        """
+        await protect_contents(self._context, wave, await self._context.read_start_commit())
         for number, group in enumerate(list_passes(self._recipe), start=1):
             runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots)
             await runner.run_pass(wave, group)
