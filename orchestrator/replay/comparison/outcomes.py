@@ -8,28 +8,13 @@ from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import IterationJudged, RunEnded
 from orchestrator.domain.event.work import CandidateTaken, PlanSubmitted, TaskEnded, VerdictGiven
-from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.replay.comparison.report_model import ComparedLanding
 from orchestrator.replay.comparison.requests import Divergence
 
 
-class LandingPair(FrozenModel):
-    """One landing: its units, the tree that was recorded and the one that the replay made; None where it is missing."""
-
-    number: int
-    units: tuple[str, ...]
-    recorded: str | None
-    replayed: str | None
-    is_same_commit: bool
-
-    @property
-    def is_same(self) -> bool:
-        """True if the trees are equal."""
-        return self.recorded == self.replayed
-
-
-def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
+def pair_landings(then: RunState, now: RunState) -> tuple[ComparedLanding, ...]:
     """Return the landings side by side. What a replay landed beyond a recording that was cut off is left out."""
     count = max(len(then.landings), len(now.landings)) if then.ended else len(then.landings)
     return tuple(
@@ -101,14 +86,15 @@ def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
             yield "outcome", event.outcome
 
 
-def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
-    one = then or now
-    return LandingPair(
+def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> ComparedLanding:
+    one, recorded, replayed = then or now, then and then.tree, now and now.tree
+    return ComparedLanding(
         number=number,
-        units=tuple(one.units) if one else (),
-        recorded=then.tree if then else None,
-        replayed=now.tree if now else None,
-        is_same_commit=then is not None and now is not None and then.new == now.new,
+        units=one.units if one else (),
+        recorded=recorded,
+        replayed=replayed,
+        same=recorded == replayed,
+        same_commit=then is not None and now is not None and then.new == now.new,
     )
 
 
