@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from orchestrator.domain.frozen_model import FrozenModel, fix_field
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 
 
 class Event(FrozenModel):
@@ -36,6 +37,18 @@ class Intent(Event):
     def effect(self) -> str:
         """The kind of effect that this begins: a name in `orchestrator.domain.effects.EFFECTS`."""
         return self.kind.partition(".")[0]
+
+
+class PurposeIntent(Intent):
+    """An intent with a purpose: words for people, with facts that programs go by; old journals have none of these."""
+
+    purpose: str
+    facts: PurposeFacts | None = None
+
+    @property
+    def purpose_facts(self) -> PurposeFacts:
+        """The facts of its purpose, also from an old journal."""
+        return self.facts or parse_old_purpose(self.purpose)
 
 
 class Done(Event):

@@ -5,20 +5,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, ScopeFile, Shard
 
 
-class FoundFile(FrozenModel):
-    """A file in scope: its git blob and mode on the base tree, the sites found in it and their weight, who owns it."""
+class FoundFile(ScopeFile):
+    """A file in scope with its git blob on the base tree."""
 
-    path: str
     blob: str
-    mode: str
-    sites: int = 0
-    places: tuple[SitePlace, ...] = ()
-    weight: float = 0.0
-    owner: str = ""
 
     def build_record(self) -> FileRecord:
         """Return the record of the file at the start of the migration."""

@@ -3,11 +3,10 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.contract import Contract, IterationVerdict
-from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 
 RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
 
@@ -66,18 +65,11 @@ class BaselineRecorded(Event, kind="baseline.recorded"):
     receipts: tuple[str, ...]
 
 
-class CheckStarted(Intent, kind="check.started"):
+class CheckStarted(PurposeIntent, kind="check.started"):
     """The harness is about to run a check on a tree."""
 
     check: str
     tree: TreeId
-    purpose: str
-    facts: PurposeFacts | None = None
-
-    @property
-    def purpose_facts(self) -> PurposeFacts:
-        """The facts of its purpose, also from an old journal."""
-        return self.facts or parse_old_purpose(self.purpose)
 
 
 class CheckFinished(Done, kind="check.finished"):

@@ -6,13 +6,12 @@ from pydantic import Field
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role, ToolCall
-from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
-from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
@@ -81,17 +80,10 @@ class AttemptEnded(Event, kind="attempt.ended"):
     handoff: Handoff | None = None
 
 
-class WorkspaceLeasing(Intent, kind="workspace.leasing"):
+class WorkspaceLeasing(PurposeIntent, kind="workspace.leasing"):
     """A workspace is about to be prepared at a commit."""
 
-    purpose: str
     commit: CommitId
-    facts: PurposeFacts | None = None
-
-    @property
-    def purpose_facts(self) -> PurposeFacts:
-        """The facts of its purpose, also from an old journal."""
-        return self.facts or parse_old_purpose(self.purpose)
 
 
 class WorkspaceLeased(Done, kind="workspace.leased"):

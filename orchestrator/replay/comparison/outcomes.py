@@ -64,26 +64,22 @@ def _iterate_facts(event: Event) -> Iterator[tuple[str, str]]:
                 yield f"queue's word on {unit}", "landed"
         case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
             yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
-        case _:
-            yield from _iterate_task_facts(event)
-
-
-def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
-    match event:
-        case CandidateTaken():
-            yield f"tree of attempt {event.number} at {event.task}", event.tree
-        case VerdictGiven():
-            yield f"verdict on attempt {event.number} at {event.task}", event.verdict.kind
-        case TaskEnded():
-            yield f"end of task {event.task}", event.status
         case PlanSubmitted():
             yield f"plan {event.round} of {event.task}", ", ".join(draft.key for draft in event.plan.tasks)
-        case IterationJudged():
-            yield f"verdict on iteration {event.number}", event.verdict.decision
-        case UnitEjected():
-            yield f"queue's word on {event.unit}", "ejected"
-        case RunEnded():
-            yield "outcome", event.outcome
+        case _ if type(event) in _FACTS:
+            name, value = _FACTS[type(event)]
+            yield name.format(event), value.format(event)
+
+
+_FACTS: Mapping[type[Event], tuple[str, str]] = {
+    CandidateTaken: ("tree of attempt {0.number} at {0.task}", "{0.tree}"),
+    VerdictGiven: ("verdict on attempt {0.number} at {0.task}", "{0.verdict.kind}"),
+    TaskEnded: ("end of task {0.task}", "{0.status}"),
+    IterationJudged: ("verdict on iteration {0.number}", "{0.verdict.decision}"),
+    UnitEjected: ("queue's word on {0.unit}", "ejected"),
+    RunEnded: ("outcome", "{0.outcome}"),
+}
+"""The facts that events state in their own fields: name and value."""
 
 
 def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> ComparedLanding:
