@@ -5,7 +5,7 @@ Validators are built at first use (`defer_build`): a command that reads a journa
 
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class FrozenModel(BaseModel):
@@ -14,10 +14,10 @@ class FrozenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-def fix_field(kind: type[FrozenModel], name: str, word: str) -> None:
+def fix_field(kind: type[FrozenModel], name: str, word: str, alias: str | None = None) -> None:
     """Let a field of a class that becomes a model hold one word only, which is its default."""
     kind.__annotations__[name] = Literal.__getitem__(word)
-    setattr(kind, name, word)
+    setattr(kind, name, Field(default=word, alias=alias))
 
 
 M = TypeVar("M", bound=FrozenModel)
