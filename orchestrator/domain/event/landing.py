@@ -50,25 +50,24 @@ class UnitEjected(Event, kind="unit.ejected"):
     partners: tuple[UnitId, ...] = ()
 
 
-class LandingStarted(Intent, kind="landing.started"):
+class Landing(FrozenModel):
+    """What lands on the PR branch: `new` is the commit it moves to."""
+
+    branch: str
+    new: CommitId
+    tree: TreeId
+    units: tuple[UnitId, ...]
+    parts: tuple[LandedPart, ...] = ()
+
+
+class LandingStarted(Landing, Intent, kind="landing.started"):
     """The PR branch is about to move from `old` to `new`; `old` is None when it does not exist yet."""
 
-    branch: str
     old: CommitId | None
-    new: CommitId
-    tree: TreeId
-    units: tuple[UnitId, ...]
-    parts: tuple[LandedPart, ...] = ()
 
 
-class LandingFinished(Done, kind="landing.finished"):
+class LandingFinished(Landing, Done, kind="landing.finished"):
     """The PR branch moved."""
-
-    branch: str
-    new: CommitId
-    tree: TreeId
-    units: tuple[UnitId, ...]
-    parts: tuple[LandedPart, ...] = ()
 
 
 class RefSetting(Intent, kind="ref.setting"):

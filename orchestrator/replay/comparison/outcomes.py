@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, UnitEjected
@@ -65,7 +66,7 @@ def _iterate_facts(event: Event) -> Iterator[tuple[str, str]]:
         case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
             yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
         case PlanSubmitted():
-            yield f"plan {event.round} of {event.task}", ", ".join(draft.key for draft in event.plan.tasks)
+            yield f"plan {event.round} of {event.task}", ", ".join(map(attrgetter("key"), event.plan.tasks))
         case _ if type(event) in _FACTS:
             name, value = _FACTS[type(event)]
             yield name.format(event), value.format(event)
