@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Self
@@ -96,7 +96,7 @@ class StateSaver:
                 self._save(due)
 
     def _read_progress(self) -> None:
-        with closing(EventReader.open_reader(self._location.directory.journal)) as reader:
+        with EventReader.open_reader(self._location.directory.journal) as reader:
             landings = reader.read_kinds([LandingFinished.model_fields["kind"].default], after=self._landed)
             self._landed = max((landing.seq for landing in landings), default=self._landed)
             self._seq = reader.read_last_seq()

@@ -1,7 +1,7 @@
 """Warn a person, before anything is spent, that an earlier run has landed files that this one would do again."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 
 from anyio import to_thread
 
@@ -67,7 +67,7 @@ def _list_pending_files(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
 
 def _read_open_run(run: RunDirectory, migration: str) -> RunState | None:
     """Return the state of a run of this migration that is under way or has published; None for any other. Blocks."""
-    with suppress(OrchestrateError), closing(EventReader.open_reader(run.journal)) as reader:
+    with suppress(OrchestrateError), EventReader.open_reader(run.journal) as reader:
         first = next(iter(reader.read_events(until=1)), None)
         if first is None or not isinstance(first.event, RunStarted) or _get_migration_id(first.event) != migration:
             return None

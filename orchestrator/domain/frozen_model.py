@@ -3,15 +3,21 @@
 Validators are built at first use (`defer_build`): a command that reads a journal pays only for the kinds it meets.
 """
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class FrozenModel(BaseModel):
     """An immutable value; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+def fix_field(kind: type[FrozenModel], name: str, word: str, alias: str | None = None) -> None:
+    """Let a field of a class that becomes a model hold one word only, which is its default."""
+    kind.__annotations__[name] = Literal.__getitem__(word)
+    setattr(kind, name, Field(default=word, alias=alias))
 
 
 M = TypeVar("M", bound=FrozenModel)

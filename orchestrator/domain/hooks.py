@@ -13,20 +13,9 @@ from orchestrator.domain.paths.globs import is_glob, matches_glob
 from orchestrator.domain.text.encoding import decode_json
 
 HookScope = Literal["run", "turn", "tool", "attempt", "verdict", "landing"]
-HookPoint = Literal[
-    "before_run",
-    "after_run",
-    "before_turn",
-    "after_turn",
-    "before_tool",
-    "after_tool",
-    "before_attempt",
-    "after_attempt",
-    "before_verdict",
-    "after_verdict",
-    "before_landing",
-    "after_landing",
-]
+_SessionPoint = Literal["before_run", "after_run", "before_turn", "after_turn", "before_tool", "after_tool"]
+_AttemptPoint = Literal["before_attempt", "after_attempt", "before_verdict", "after_verdict"]
+HookPoint = Literal[_SessionPoint, _AttemptPoint, "before_landing", "after_landing"]
 HookDecision = Literal["allow", "veto", "stop", "failed"]
 
 VETO_EXIT_CODE = 2

@@ -7,7 +7,7 @@ to further events, since a repair could only set them aside.
 
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -74,7 +74,7 @@ class JournalMaintenance:
 
     def _verify(self) -> None:
         """Hold old events against their sums, with rests, so that the engine is not held up."""
-        with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._open_reader()) as reader:
+        with suppress(OSError, sqlite3.Error, OrchestrateError), self._open_reader() as reader:
             try:
                 for row in reader.read_rows(until=self._journal.unread):
                     if row[0] % _AT_ONCE == 0:
@@ -88,7 +88,7 @@ class JournalMaintenance:
         state, self._wanted = self._wanted, None
         if state is None:
             return
-        with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._open_reader()) as reader:
+        with suppress(OSError, sqlite3.Error, OrchestrateError), self._open_reader() as reader:
             total = reader.find_sum(state.seq, state.last_at)
             if total:
                 snapshot.save_snapshot(self._directory, state, total)

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, Request, Role
-from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.state import RunState
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
@@ -15,29 +13,8 @@ from orchestrator.llm.retry import RetryPolicy, complete_with_retries
 from orchestrator.llm.text_normalization import normalize_message
 from orchestrator.ports.model_client import ModelClient
 from orchestrator.replay.comparison.diffs import describe_decision, find_decision_difference
+from orchestrator.replay.comparison.report_model import CallDifference, ComparedCall
 from orchestrator.replay.recording import RecordedCall
-
-
-class RepeatedCall(FrozenModel):
-    """One call that was made again. `new` is None where it failed, `error` says why; `parting` is the first difference.
-
-    A parting is a path, what was recorded there and what stands there now; words may differ where decisions agree.
-    """
-
-    seq: int
-    session: str
-    turn: int
-    task: str
-    model: str
-    recorded: str
-    new: str | None
-    error: str = ""
-    parting: tuple[str, Any, Any] | None = None
-
-    @property
-    def is_same(self) -> bool:
-        """True if the same was decided."""
-        return self.recorded == self.new
 
 
 @dataclass
@@ -49,7 +26,7 @@ class RoleReasker:
     settings: Callable[[Request], ModelSettings]
     policy: RetryPolicy
     budget: RunBudget
-    results: list[RepeatedCall] = field(default_factory=list)
+    results: list[ComparedCall] = field(default_factory=list)
     _own: RunState = field(default_factory=RunState)
 
     @property
@@ -87,16 +64,22 @@ class RoleReasker:
     def _record_result(
         self, request: Request, call: RecordedCall, then: Reply, now: Reply | None, error: str = ""
     ) -> None:
-        repeated = RepeatedCall(
+        recorded, new, difference = describe_decision(then), None, None
+        if now is not None:
+            new = describe_decision(now)
+            if parting := find_decision_difference(then, now):
+                difference = CallDifference(at=parting[0], recorded=parting[1], new=parting[2])
+        compared = ComparedCall(
             **request.model_dump(include={"session", "turn", "task"}),
             seq=call.seq,
             model=self.settings(request).model,
-            recorded=describe_decision(then),
-            new=describe_decision(now) if now else None,
+            recorded=recorded,
+            new=new,
             error=error,
-            parting=find_decision_difference(then, now) if now else None,
+            same=recorded == new,
+            first_difference=difference,
         )
-        self.results.append(repeated)
+        self.results.append(compared)
 
 
 def _choose_recorded(then: Message, now: Message) -> Message:

@@ -1,6 +1,7 @@
 """A forge as a replay needs it: pull requests are opened in the scratch directory, checks say what they said then."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged
@@ -13,7 +14,7 @@ class RecordedForge:
     """A `ports.Forge` that opens on another one, and knows of all else what was recorded."""
 
     def __init__(self, forge: Forge, events: Sequence[RecordedEvent]) -> None:
-        recorded_events = [recorded.event for recorded in events]
+        recorded_events = list(map(attrgetter("event"), events))
         self._forge = forge
         self._checks = {event.commit: event.checks for event in recorded_events if isinstance(event, ChecksSeen)}
         self._merged = {event.commit: event.new for event in recorded_events if isinstance(event, PrMerged)}

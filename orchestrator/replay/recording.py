@@ -124,11 +124,5 @@ def _require_call(calls: Mapping[CallPosition, ModelCalled], place: CallPosition
 
 
 async def _read_reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
-    return Reply(
-        text=await reader.read_text(event.text),
-        tool_calls=event.tool_calls,
-        model=event.model,
-        finish_reason=event.finish_reason,
-        usage=event.usage,
-        seconds=event.seconds,
-    )
+    said = event.model_dump(include=Reply.model_fields.keys() - {"text"})
+    return Reply(text=await reader.read_text(event.text), **said)

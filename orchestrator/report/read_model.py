@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
-from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.frozen_model import FrozenModel, fix_field
 
 T = TypeVar("T")
 
@@ -39,9 +39,14 @@ class ReadModel(FrozenModel):
 
 
 class Document(ReadModel):
-    """An object that a verb prints. Each kind narrows `schema_name` to its own name with a default."""
+    """An object that a verb prints. Each kind names its schema behind its base."""
 
-    schema_name: str = Field(alias="schema")
+    schema_name: str = Field(default="", alias="schema")
+
+    def __init_subclass__(cls, schema: str = "", **options: Any) -> None:  # noqa: ANN401  pydantic's own
+        super().__init_subclass__(**options)
+        if schema:
+            fix_field(cls, "schema_name", schema, alias="schema")
 
     def copy_fields(self) -> dict[str, Any]:
         """Return all fields but the schema's name, for a document that says more."""

@@ -1,7 +1,7 @@
 """Send notifications of a run while it is open, and find those that a run still owes after its end."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from orchestrator.config.model import Config
@@ -50,7 +50,7 @@ def _iterate_unsent_events(file: Path, state: RunState, config: Config) -> Itera
     marks = [state.notified_through.get(channel, 0) for channel in list_channels(config.notify)]
     if not marks:
         return
-    with closing(EventReader.open_reader(file)) as reader:
+    with EventReader.open_reader(file) as reader:
         yield from reader.read_kinds(config.notify.on, after=min(marks))
 
 

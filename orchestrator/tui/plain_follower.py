@@ -8,7 +8,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from typing import TextIO
@@ -93,7 +92,7 @@ class RunFollower:
         Raises:
             JournalProblem: the journal cannot be read.
         """
-        with closing(EventReader.open_reader(self.directory.journal)) as reader:
+        with EventReader.open_reader(self.directory.journal) as reader:
             state = derive_whole_state(reader).state
             self._begin(state)
             while not self._is_over(reader, state):

@@ -13,6 +13,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options
 from orchestrator.replay.comparison.report import ReplayReport, build_replay_document
+from orchestrator.replay.comparison.report_model import ComparedCall
 from orchestrator.replay.comparison.report_text import render_report
 from orchestrator.scratch_runs.replay import replay_run
 from prompts import load_prompt
@@ -57,6 +58,11 @@ def touched(bench: Bench, ended: RunExit) -> tuple[object, ...]:
     return hash_checkout(bench.repository), refs(bench.repository), counted, files
 
 
+def list_parts(call: ComparedCall) -> list[Any]:
+    assert call.first_difference is not None
+    return list(dict(call.first_difference).values())
+
+
 def told(report: ReplayReport) -> str:
     return "\n".join(render_report(report))
 
@@ -88,7 +94,7 @@ async def test_parallel_work_with_a_revision_and_an_ejection_comes_out_the_same_
     before = touched(bench, ended)
     report = await again(bench)
     assert (report.is_same, report.is_whole, report.exit_code) == (True, True, 0), told(report)
-    assert [pair.is_same_commit for pair in report.landings] == [True] * len(ended.state.landings)
+    assert [pair.same_commit for pair in report.landings] == [True] * len(ended.state.landings)
     assert report.same_bytes + report.same_steadied == ended.state.spend.total.calls
     assert touched(bench, ended) == before
     assert [*ended.directory.path.parent.parent.glob("replays/*")] == []
@@ -151,7 +157,7 @@ async def test_a_command_that_leaves_another_file_is_seen_in_the_trees(bench: Be
     report = await again(bench, **OTHER)
     assert report.exit_code == 1
     assert report.divergences[0].what.startswith("tree of attempt 1 at a: ")
-    assert [pair.is_same for pair in report.landings] == [False]
+    assert [pair.same for pair in report.landings] == [False]
     assert "recorded, " in told(report)
 
 
@@ -207,7 +213,7 @@ async def test_the_judge_alone_is_asked_again_and_the_run_goes_on_as_it_was_reco
         ("review:a@1", "approve", "revise"),
         ("verdict:1", "done", "done"),
     ]
-    assert report.asking.calls[0].parting == ("submit_verdict.decision", "approve", "revise")
+    assert list_parts(report.asking.calls[0]) == ["submit_verdict.decision", "approve", "revise"]
     assert (report.asking.models, report.asking.spent.calls) == ((model,), 2)
     assert (report.exit_code, report.unexpected, report.replayed_outcome) == (1, (), "done")
     asked = build_replay_document(report).as_object()["asked_again"]
@@ -221,8 +227,8 @@ async def test_a_role_that_decides_the_same_again_is_no_divergence(bench: Bench)
     model = write_script(bench.root / "same.json", [writes("a", "a.txt", "b\n"), worker_ends("a", "other words")])
     report = await again(bench, ReplayOptions(only="worker", model=model))
     assert report.asking is not None
-    assert (report.exit_code, [call.is_same for call in report.asking.calls]) == (0, [True, True])
-    assert report.asking.calls[1].parting == ("finish.summary", "done", "other words")
+    assert (report.exit_code, [call.same for call in report.asking.calls]) == (0, [True, True])
+    assert list_parts(report.asking.calls[1]) == ["finish.summary", "done", "other words"]
 
 
 @pytest.mark.parametrize(

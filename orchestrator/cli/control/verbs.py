@@ -59,7 +59,7 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
             nargs=-1 if argument.is_many else 1,
             metavar=argument.metavar or None,
         )(function)
-    return click.command(name, help=entry.help)(click.argument("run")(function))
+    return click.command(name, help=entry.help_text)(click.argument("run")(function))
 
 
 def _build_option(option: CommandOption) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
+from operator import add
 
 from orchestrator.domain.frozen_model import FrozenModel, construct_model
 
@@ -18,17 +19,7 @@ class Usage(FrozenModel):
 
     def __add__(self, other: "Usage") -> "Usage":
         left, right = self.__dict__, other.__dict__  # a reply is added up in seven places: that has to be fast
-        return construct_model(
-            Usage,
-            {
-                "calls": left["calls"] + right["calls"],
-                "input_tokens": left["input_tokens"] + right["input_tokens"],
-                "cached_tokens": left["cached_tokens"] + right["cached_tokens"],
-                "output_tokens": left["output_tokens"] + right["output_tokens"],
-                "cost_usd": left["cost_usd"] + right["cost_usd"],
-                "unpriced_calls": left["unpriced_calls"] + right["unpriced_calls"],
-            },
-        )
+        return construct_model(Usage, dict(zip(left, map(add, left.values(), right.values()), strict=True)))
 
     @classmethod
     def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":

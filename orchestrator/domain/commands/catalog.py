@@ -19,13 +19,12 @@ _GOAL_COMMANDS = (
         line="Answer yes to what a run asks; it goes on.",
         help="""Answer yes to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
 
-        An engine is started if none lives.
-
-        \b
-        orchestrate approve latest
-        orchestrate approve latest 2
-        orchestrate approve 7f3a landing/parser@1 --reason "looked at it"
-        """,
+        An engine is started if none lives.""",
+        examples=(
+            "orchestrate approve latest",
+            "orchestrate approve latest 2",
+            'orchestrate approve 7f3a landing/parser@1 --reason "looked at it"',
+        ),
         target="question",
         argument=_ITEM,
         options=(REASON,),
@@ -39,11 +38,8 @@ _GOAL_COMMANDS = (
         line="Answer no to what a run asks; it goes on.",
         help="""Answer no to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
 
-        The reason goes to whoever asked.
-
-        \b
-        orchestrate deny 7f3a plan/root@1 --reason "leave the parser alone"
-        """,
+        The reason goes to whoever asked.""",
+        examples=('orchestrate deny 7f3a plan/root@1 --reason "leave the parser alone"',),
         target="question",
         argument=_ITEM,
         options=(REASON,),
@@ -55,11 +51,8 @@ _GOAL_COMMANDS = (
         usage="pause",
         summary="stop at the next model call or file",
         line="Stop a run at its next model call.",
-        help="""Stop RUN at its next model call or file; nothing begins before `orchestrate continue`.
-
-        \b
-        orchestrate pause latest --reason "the provider is slow today"
-        """,
+        help="Stop RUN at its next model call or file; nothing begins before `orchestrate continue`.",
+        examples=('orchestrate pause latest --reason "the provider is slow today"',),
         options=(REASON,),
     ),
     CatalogEntry(
@@ -68,11 +61,8 @@ _GOAL_COMMANDS = (
         usage="continue",
         summary="go on after a pause",
         line="Go on with a run that was paused.",
-        help="""Go on with RUN after a pause, in the background.
-
-        \b
-        orchestrate continue latest
-        """,
+        help="Go on with RUN after a pause, in the background.",
+        examples=("orchestrate continue latest",),
         wake="always",
     ),
     CatalogEntry(
@@ -82,12 +72,11 @@ _GOAL_COMMANDS = (
         summary="try again, with a note to the worker",
         line="Have a task tried again, also from an earlier turn.",
         help="""Have TASK tried again, afresh or with the files and the words of an earlier turn; an ended run is
-        opened again.
-
-        \b
-        orchestrate retry 7f3a storage/index --note "keep the old file format"
-        orchestrate retry 7f3a storage/index --from 12
-        """,
+        opened again.""",
+        examples=(
+            'orchestrate retry 7f3a storage/index --note "keep the old file format"',
+            "orchestrate retry 7f3a storage/index --from 12",
+        ),
         target="task",
         argument=CommandArgument("task"),
         options=(
@@ -105,12 +94,8 @@ _GOAL_COMMANDS = (
         usage="cancel [TASK]",
         summary="give up a task, or the whole run",
         line="Give up a task, or a whole run.",
-        help="""Give up TASK with all below it, or the whole RUN. What landed stays, and so does every candidate.
-
-        \b
-        orchestrate cancel 7f3a reporting/csv
-        orchestrate cancel 7f3a --reason "another goal came up"
-        """,
+        help="Give up TASK with all below it, or the whole RUN. What landed stays, and so does every candidate.",
+        examples=("orchestrate cancel 7f3a reporting/csv", 'orchestrate cancel 7f3a --reason "another goal came up"'),
         target="subtree",
         argument=CommandArgument("task", is_required=False),
         options=(REASON,),
@@ -125,11 +110,8 @@ _GOAL_COMMANDS = (
         help="""End the command that the agent at TASK of RUN waits for. The agent is told so, with what it
         printed, and goes on.
 
-        TASK may be a conversation, too, as `logs` names them.
-
-        \b
-        orchestrate stop-call latest parser --reason "it waits for a server that never comes"
-        """,
+        TASK may be a conversation, too, as `logs` names them.""",
+        examples=('orchestrate stop-call latest parser --reason "it waits for a server that never comes"',),
         target="call",
         argument=CommandArgument("task"),
         options=(CommandOption("reason", "Why; the agent is told."),),
@@ -142,12 +124,11 @@ _CRITERION_COMMANDS = (
         usage="criterion add TEXT [--must COMMAND]",
         summary="ask for one thing more",
         line="Ask for one thing more.",
-        help="""Ask RUN for one thing more: TEXT (or `ID: TEXT`), a command, or both.
-
-        \b
-        orchestrate criterion add 7f3a "docs: every new option is explained"
-        orchestrate criterion add latest --must "python tools/check_docs.py"
-        """,
+        help="Ask RUN for one thing more: TEXT (or `ID: TEXT`), a command, or both.",
+        examples=(
+            'orchestrate criterion add 7f3a "docs: every new option is explained"',
+            'orchestrate criterion add latest --must "python tools/check_docs.py"',
+        ),
         target="criterion",
         argument=CommandArgument("text", is_required=False),
         options=(CommandOption("must", "What has to exit 0 on the final state.", "COMMAND"),),
@@ -158,11 +139,8 @@ _CRITERION_COMMANDS = (
         usage="criterion drop ID",
         summary="ask for one thing less",
         line="Ask for one thing less.",
-        help="""Ask RUN no longer for the criterion ID.
-
-        \b
-        orchestrate criterion drop 7f3a docs --reason "the manual is rewritten elsewhere"
-        """,
+        help="Ask RUN no longer for the criterion ID.",
+        examples=('orchestrate criterion drop 7f3a docs --reason "the manual is rewritten elsewhere"',),
         target="criterion-id",
         argument=CommandArgument("id", "ID"),
         options=(CommandOption("reason", "Why; it is kept."),),
@@ -175,12 +153,11 @@ _MIGRATION_COMMANDS = (
         usage="migrate retry FILE",
         summary="let files climb the ladder again",
         line="Let files climb the ladder again.",
-        help="""Let files of RUN climb the ladder again from its first rung; an ended run is opened again.
-
-        \b
-        orchestrate migrate retry latest --failed
-        orchestrate migrate retry 7f3a --signature "has no attribute 'exception'" --note "use .value"
-        """,
+        help="Let files of RUN climb the ladder again from its first rung; an ended run is opened again.",
+        examples=(
+            "orchestrate migrate retry latest --failed",
+            'orchestrate migrate retry 7f3a --signature "has no attribute \'exception\'" --note "use .value"',
+        ),
         target="failed-files",
         argument=CommandArgument("paths", "[PATH…]", is_required=False, is_many=True),
         options=(
@@ -201,11 +178,8 @@ _MIGRATION_COMMANDS = (
         summary="leave a file out",
         line="Leave files out.",
         help="""Leave files of RUN out. One that a step is at is left out when the step has ended; one that
-        landed, never.
-
-        \b
-        orchestrate migrate skip latest vendor/six.py --reason "copied from upstream"
-        """,
+        landed, never.""",
+        examples=('orchestrate migrate skip latest vendor/six.py --reason "copied from upstream"',),
         target="files",
         argument=CommandArgument("paths", "PATH…", is_many=True),
         options=(
@@ -219,11 +193,8 @@ _MIGRATION_COMMANDS = (
         usage="migrate hold SHARD",
         summary="keep a shard back",
         line="Keep a shard back.",
-        help="""Keep SHARD of RUN back: nothing of it begins or lands before it is released.
-
-        \b
-        orchestrate migrate hold latest payments --reason "they release this week"
-        """,
+        help="Keep SHARD of RUN back: nothing of it begins or lands before it is released.",
+        examples=('orchestrate migrate hold latest payments --reason "they release this week"',),
         target="shard",
         argument=CommandArgument("shard"),
         options=(REASON,),
@@ -235,11 +206,8 @@ _MIGRATION_COMMANDS = (
         usage="migrate release SHARD",
         summary="let a shard go on that was held",
         line="Let a shard go on that was held.",
-        help="""Let SHARD of RUN go on that was held.
-
-        \b
-        orchestrate migrate release latest payments
-        """,
+        help="Let SHARD of RUN go on that was held.",
+        examples=("orchestrate migrate release latest payments",),
         target="shard",
         argument=CommandArgument("shard"),
         wake="unless-declined",
@@ -253,12 +221,11 @@ _MIGRATION_COMMANDS = (
         help="""Take back what shards of RUN have landed, as far as the rest stays green without it.
 
         Each is one commit more on the branch, which is tested before it lands; open pull requests are brought up
-        to date.
-
-        \b
-        orchestrate migrate rollback latest payments --reason "slower by a third"
-        orchestrate migrate rollback 7f3a --all
-        """,
+        to date.""",
+        examples=(
+            'orchestrate migrate rollback latest payments --reason "slower by a third"',
+            "orchestrate migrate rollback 7f3a --all",
+        ),
         target="shards",
         argument=CommandArgument("shards", "SHARD…", is_required=False, is_many=True),
         options=(CommandOption("all", "Every shard that has landed.", kind="flag"), REASON),
@@ -273,11 +240,8 @@ _MIGRATION_COMMANDS = (
         help="""Open the pull requests of these groups of RUN (of all, if none is named) now, however many are open.
 
         Groups are what `group_pr` under [merge] of the recipe makes of the landed shards: their names, owners or
-        directories.
-
-        \b
-        orchestrate migrate publish latest @core
-        """,
+        directories.""",
+        examples=("orchestrate migrate publish latest @core",),
         target="groups",
         argument=CommandArgument("groups", "[GROUP…]", is_required=False, is_many=True),
         wake="unless-declined",

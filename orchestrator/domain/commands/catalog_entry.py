@@ -1,6 +1,7 @@
 """The shape of a row in the catalog of commands: its words, argument and options."""
 
 from collections.abc import Mapping, Sequence
+from inspect import cleandoc
 from typing import Literal, NamedTuple
 
 GoalTarget = Literal["question", "task", "subtree", "call", "criterion", "criterion-id"]
@@ -56,7 +57,8 @@ class CatalogEntry(NamedTuple):
         usage: how it is typed in a dashboard.
         summary: what it does, for the dashboard.
         line: what it does, for the command line's list of verbs; empty where the command line has no such verb.
-        help: the text of `--help`.
+        help: what `--help` says first.
+        examples: whole command lines, which it shows last.
         target: what it is about.
         argument: the words of the command line that name the target.
         options: its options on the command line, in the order of `--help`.
@@ -70,11 +72,17 @@ class CatalogEntry(NamedTuple):
     summary: str
     line: str = ""
     help: str = ""
+    examples: Sequence[str] = ()
     target: Target = ""
     argument: CommandArgument | None = None
     options: Sequence[CommandOption] = ()
     wake: Wake = "never"
     fixed: Mapping[str, str] = {}
+
+    @property
+    def help_text(self) -> str:
+        """The text of `--help`."""
+        return "\n".join((f"{cleandoc(self.help)}\n\n\b", *self.examples))
 
     @property
     def note_option(self) -> str:

@@ -6,110 +6,103 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.frozen_model import FrozenModel, fix_field
 from orchestrator.domain.ids import CRITERION_ID_PATTERN, SessionId, TaskId
 from orchestrator.domain.run.contract import Criterion
 
 
 class _BaseCommand(FrozenModel):
-    """The base of all commands: `do` says which one it is, also where defaults are left out."""
+    """The base of all commands: `do`, named behind the base, says which one it is, also where defaults are left out."""
 
-    do: str
+    do: str = ""
+
+    def __init_subclass__(cls, do: str, **options: Any) -> None:  # noqa: ANN401  pydantic's own
+        super().__init_subclass__(**options)
+        fix_field(cls, "do", do)
 
     @model_serializer(mode="wrap")
     def _dump_with_name(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {"do": self.do, **handler(self)}
 
 
-class Approve(_BaseCommand):
+class Approve(_BaseCommand, do="approve"):
     """Answer an approval with yes."""
 
-    do: Literal["approve"] = "approve"
     item: str
     reason: str = ""
 
 
-class Deny(_BaseCommand):
+class Deny(_BaseCommand, do="deny"):
     """Answer an approval with no; the reason goes to whoever asked."""
 
-    do: Literal["deny"] = "deny"
     item: str
     reason: str = ""
 
 
-class Pause(_BaseCommand):
+class Pause(_BaseCommand, do="pause"):
     """Stop at the next model call or command; nothing begins before `continue`."""
 
-    do: Literal["pause"] = "pause"
     reason: str = ""
 
 
-class Continue(_BaseCommand):
+class Continue(_BaseCommand, do="continue"):
     """Go on after a pause."""
 
-    do: Literal["continue"] = "continue"
 
-
-class Stop(_BaseCommand):
+class Stop(_BaseCommand, do="stop"):
     """End the engine; `resume` goes on. What Ctrl-C and SIGTERM mean to the terminal that follows the run.
 
     `drain` lets what is running finish and begins nothing new; the others stop at once.
     """
 
-    do: Literal["stop"] = "stop"
     how: Literal["drain", "interrupt", "terminate"] = "drain"
     process: int | None = None
     """The engine that is meant; one that only starts acts on it too."""
 
 
-class Cancel(_BaseCommand):
+class Cancel(_BaseCommand, do="cancel"):
     """Give up a task with all below it, or the whole run."""
 
-    do: Literal["cancel"] = "cancel"
     task: TaskId | None = None
     reason: str = ""
 
 
-class Retry(_BaseCommand):
+class Retry(_BaseCommand, do="retry"):
     """Try a task again: afresh, or from the end of a turn of an earlier attempt.
 
     `attempt` is the one whose `turn` (from 0) is gone on from; the latest if not given. `note` is for the worker.
     """
 
-    do: Literal["retry"] = "retry"
     task: TaskId
     note: str = ""
     attempt: int | None = None
     turn: int | None = None
 
 
-class StopCall(_BaseCommand):
+class StopCall(_BaseCommand, do="stop-call"):
     """End the command that a conversation waits for, and nothing else: its model is told so and goes on.
 
     `call` is the one that is meant, as `tool/SESSION/TURN/INDEX`; whichever runs, if it is empty.
     """
 
-    do: Literal["stop-call"] = "stop-call"
     session: SessionId
     call: str = ""
     reason: str = ""
 
 
-class Configure(_BaseCommand):
+class Configure(_BaseCommand, do="configure"):
     """Change settings of the run from now on: nested values as in config.toml.
 
     With `is_all` they are all that holds: nothing counts any more that was set before, not even hooks.
     """
 
-    do: Literal["configure"] = "configure"
     settings: dict[str, Any]
     is_all: bool = False
 
 
-class AddCriterion(_BaseCommand):
+class AddCriterion(_BaseCommand, do="add-criterion"):
     """Ask for one thing more in the contract."""
 
-    do: Literal["add-criterion"] = "add-criterion"
     criterion: Criterion
 
     @field_validator("criterion")
@@ -120,64 +113,56 @@ class AddCriterion(_BaseCommand):
         return criterion
 
 
-class DropCriterion(_BaseCommand):
+class DropCriterion(_BaseCommand, do="drop-criterion"):
     """Ask for one thing less in the contract."""
 
-    do: Literal["drop-criterion"] = "drop-criterion"
     id: str
     reason: str = ""
 
 
-class SkipFiles(_BaseCommand):
+class SkipFiles(_BaseCommand, do="skip-files"):
     """Leave files of a migration out."""
 
-    do: Literal["skip-files"] = "skip-files"
     files: tuple[str, ...]
     reason: str = ""
 
 
-class RetryFiles(_BaseCommand):
+class RetryFiles(_BaseCommand, do="retry-files"):
     """Let files of a migration climb the ladder again from its first rung. `note` is for the models on it."""
 
-    do: Literal["retry-files"] = "retry-files"
     files: tuple[str, ...]
     note: str = ""
 
 
-class HoldShard(_BaseCommand):
+class HoldShard(_BaseCommand, do="hold-shard"):
     """Keep a shard back: nothing of it begins or lands before it is released."""
 
-    do: Literal["hold-shard"] = "hold-shard"
     shard: str
     reason: str = ""
 
 
-class ReleaseShard(_BaseCommand):
+class ReleaseShard(_BaseCommand, do="release-shard"):
     """Let a shard go on that was held."""
 
-    do: Literal["release-shard"] = "release-shard"
     shard: str
 
 
-class RollbackShards(_BaseCommand):
+class RollbackShards(_BaseCommand, do="rollback-shards"):
     """Take back what shards have landed, as far as the rest stays green without it."""
 
-    do: Literal["rollback-shards"] = "rollback-shards"
     shards: tuple[str, ...]
     reason: str = ""
 
 
-class Publish(_BaseCommand):
+class Publish(_BaseCommand, do="publish"):
     """Open the pull requests of these groups (of all, if none is named) now, however many are open."""
 
-    do: Literal["publish"] = "publish"
     groups: tuple[str, ...] = ()
 
 
-class Revise(_BaseCommand):
+class Revise(_BaseCommand, do="revise"):
     """Go on by another recipe; only the files that it makes a difference to are done again."""
 
-    do: Literal["revise"] = "revise"
     recipe: dict[str, Any]
 
 

@@ -1,6 +1,7 @@
 """The effect of a command on the state of a run, and the reason why one that makes no sense is refused."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from orchestrator.domain.commands import definitions
 from orchestrator.domain.commands.definitions import Command, MigrationCommand
@@ -62,7 +63,7 @@ def _is_about_recipe(state: RunState, item: str) -> bool:
 def _explain_answer_refusal(state: RunState, item: str) -> str:
     known = state.approvals.get(item)
     if known is None:
-        waiting = ", ".join(question.approval.item for question in state.pending_approvals) or "nothing"
+        waiting = ", ".join(map(attrgetter("approval.item"), state.pending_approvals)) or "nothing"
         return f"nothing is asked under the name {item!r}; waiting: {waiting}"
     if known.is_open:
         return ""
@@ -111,7 +112,7 @@ def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterio
     if state.goal.contract is None:
         return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
     ids = state.goal.contract.ids
-    known = ", ".join(criterion.id for criterion in state.goal.contract.criteria)
+    known = ", ".join(map(attrgetter("id"), state.goal.contract.criteria))
     if isinstance(command, definitions.AddCriterion):
         name = command.criterion.id
         return f"the id {name} is taken; the criteria: {known}" if name in ids else ""

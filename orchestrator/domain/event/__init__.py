@@ -5,18 +5,10 @@ from itertools import chain
 from typing import Any
 
 from orchestrator.domain.event import external, forge, landing, migration, people, run, work
-from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
-
-__all__ = [
-    "EVENT_CLASSES",
-    "Done",
-    "Event",
-    "Intent",
-    "RecordedEvent",
-    "UnknownEventError",
-    "format_event_body",
-    "parse_event",
-]
+from orchestrator.domain.event.base import Done as Done
+from orchestrator.domain.event.base import Event as Event
+from orchestrator.domain.event.base import Intent as Intent
+from orchestrator.domain.event.base import RecordedEvent as RecordedEvent
 
 
 class UnknownEventError(ValueError):

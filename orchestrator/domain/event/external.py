@@ -10,10 +10,9 @@ from orchestrator.domain.text.blob_text import Text
 NotificationChannel = Literal["command", "dir", "desktop", "webhook"]
 
 
-class HookStarted(Intent):
+class HookStarted(Intent, kind="hook.started"):
     """A hook is about to run. `hook` is its place in the configuration, from 1; `input` what it reads on stdin."""
 
-    kind: Literal["hook.started"] = "hook.started"
     point: HookPoint
     hook: int
     command: str
@@ -21,10 +20,9 @@ class HookStarted(Intent):
     input: Text
 
 
-class HookFinished(Done):
+class HookFinished(Done, kind="hook.finished"):
     """A hook ran and answered; `exit_code` is None if it did not exit by itself."""
 
-    kind: Literal["hook.finished"] = "hook.finished"
     point: HookPoint
     hook: int
     decision: HookDecision
@@ -35,38 +33,34 @@ class HookFinished(Done):
     seconds: float
 
 
-class NotificationSending(Intent):
+class NotificationSending(Intent, kind="notification.sending"):
     """A notification is about everything worth one up to event `through`; `notification` is its idempotency key."""
 
-    kind: Literal["notification.sending"] = "notification.sending"
     channel: NotificationChannel
     notification: str
     through: int
 
 
-class NotificationSent(Done):
+class NotificationSent(Done, kind="notification.sent"):
     """The result of a notification; `is_sent` is None if nobody knows, because the engine died meanwhile."""
 
-    kind: Literal["notification.sent"] = "notification.sent"
     channel: NotificationChannel
     through: int
     is_sent: bool | None
     detail: str = ""
 
 
-class PushStarted(Intent):
+class PushStarted(Intent, kind="push.started"):
     """The PR branch is about to be pushed."""
 
-    kind: Literal["push.started"] = "push.started"
     remote: str
     branch: str
     commit: CommitId
 
 
-class PushFinished(Done):
+class PushFinished(Done, kind="push.finished"):
     """The remote's branch stands at the commit."""
 
-    kind: Literal["push.finished"] = "push.finished"
     remote: str
     branch: str
     commit: CommitId

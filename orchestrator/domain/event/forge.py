@@ -1,53 +1,43 @@
 """Events of a pull request after it was opened: what its checks say, that it was merged, that it was closed."""
 
-from typing import Literal
-
 from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.forge_check import ForgeCheck
 
 
-class ChecksSeen(Event):
-    """The forge's checks of a commit of the pull request `ref`: at the first look, and when they change."""
+class PullRequestFact(FrozenModel):
+    """The pull request that an event is about: `ref` names it on its forge."""
 
-    kind: Literal["checks.seen"] = "checks.seen"
     forge: str
     ref: str
+
+
+class ChecksSeen(PullRequestFact, Event, kind="checks.seen"):
+    """The forge's checks of a commit of the pull request `ref`: at the first look, and when they change."""
+
     commit: CommitId
     checks: tuple[ForgeCheck, ...] = ()
 
 
-class PrMerging(Intent):
+class PrMerging(PullRequestFact, Intent, kind="merge.started"):
     """The pull request is about to be merged, if its head is still this commit."""
 
-    kind: Literal["merge.started"] = "merge.started"
-    forge: str
-    ref: str
     commit: CommitId
 
 
-class PrMerged(Done):
+class PrMerged(PullRequestFact, Done, kind="merge.finished"):
     """The pull request is merged; `new` is where its target stands with it."""
 
-    kind: Literal["merge.finished"] = "merge.finished"
-    forge: str
-    ref: str
     commit: CommitId
     new: CommitId
 
 
-class PrClosing(Intent):
+class PrClosing(PullRequestFact, Intent, kind="close.started"):
     """The pull request is about to be closed unmerged; `reason` is the comment that says why."""
 
-    kind: Literal["close.started"] = "close.started"
-    forge: str
-    ref: str
     reason: str
 
 
-class PrClosed(Done):
+class PrClosed(PullRequestFact, Done, kind="close.finished"):
     """The pull request is closed."""
-
-    kind: Literal["close.finished"] = "close.finished"
-    forge: str
-    ref: str

@@ -1,7 +1,5 @@
 """Events of the queue: trials of unions of units, ejections, landings."""
 
-from typing import Literal
-
 from pydantic import Field
 
 from orchestrator.domain.event.base import Done, Event, Intent
@@ -18,7 +16,7 @@ class LandedPart(FrozenModel):
     units: tuple[UnitId, ...]
 
 
-class TrialJudged(Event):
+class TrialJudged(Event, kind="trial.judged"):
     """The gate's word on a union of units on top of what has landed.
 
     `cached` tells that the tree had been judged before and nothing ran, `is_second_look` that it was tried again on
@@ -27,7 +25,6 @@ class TrialJudged(Event):
     units of earlier landings that were left out for once, to see whether they are needed for a symptom.
     """
 
-    kind: Literal["trial.judged"] = "trial.judged"
     round: str
     units: tuple[UnitId, ...]
     tree: TreeId
@@ -39,13 +36,12 @@ class TrialJudged(Event):
     taken_back: int = 0
 
 
-class UnitEjected(Event):
+class UnitEjected(Event, kind="unit.ejected"):
     """A unit cannot land: alone on top of what landed it is red, or its text conflicts.
 
     `partners` are units with which it is red only together; some of them may have landed before.
     """
 
-    kind: Literal["unit.ejected"] = "unit.ejected"
     round: str
     unit: UnitId
     conflict: tuple[str, ...] = ()
@@ -54,38 +50,32 @@ class UnitEjected(Event):
     partners: tuple[UnitId, ...] = ()
 
 
-class LandingStarted(Intent):
+class Landing(FrozenModel):
+    """What lands on the PR branch: `new` is the commit it moves to."""
+
+    branch: str
+    new: CommitId
+    tree: TreeId
+    units: tuple[UnitId, ...]
+    parts: tuple[LandedPart, ...] = ()
+
+
+class LandingStarted(Landing, Intent, kind="landing.started"):
     """The PR branch is about to move from `old` to `new`; `old` is None when it does not exist yet."""
 
-    kind: Literal["landing.started"] = "landing.started"
-    branch: str
     old: CommitId | None
-    new: CommitId
-    tree: TreeId
-    units: tuple[UnitId, ...]
-    parts: tuple[LandedPart, ...] = ()
 
 
-class LandingFinished(Done):
+class LandingFinished(Landing, Done, kind="landing.finished"):
     """The PR branch moved."""
 
-    kind: Literal["landing.finished"] = "landing.finished"
-    branch: str
-    new: CommitId
-    tree: TreeId
-    units: tuple[UnitId, ...]
-    parts: tuple[LandedPart, ...] = ()
 
-
-class RefSetting(Intent):
+class RefSetting(Intent, kind="ref.setting"):
     """A ref of the run's own is about to be pointed at a git object."""
 
-    kind: Literal["ref.setting"] = "ref.setting"
     ref: str
     object: str
 
 
-class RefSet(Done):
+class RefSet(Done, kind="ref.set"):
     """The ref points at the object."""
-
-    kind: Literal["ref.set"] = "ref.set"

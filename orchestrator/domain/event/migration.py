@@ -5,46 +5,36 @@ from typing import Any, Literal
 from pydantic import Field
 
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Shard, SitePlace
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, ScopeFile, Shard
 
 
-class FoundFile(FrozenModel):
-    """A file in scope: its git blob and mode on the base tree, the sites found in it and their weight, who owns it."""
+class FoundFile(ScopeFile):
+    """A file in scope with its git blob on the base tree."""
 
-    path: str
     blob: str
-    mode: str
-    sites: int = 0
-    places: tuple[SitePlace, ...] = ()
-    weight: float = 0.0
-    owner: str = ""
 
     def build_record(self) -> FileRecord:
         """Return the record of the file at the start of the migration."""
         return FileRecord(base=self.blob, **{name: value for name, value in self if name != "blob"})
 
 
-class FilesFound(Event):
+class FilesFound(Event, kind="files.found"):
     """The inventory. Files without a site have nothing to do when the recipe counts sites."""
 
-    kind: Literal["files.found"] = "files.found"
     files: tuple[FoundFile, ...]
 
 
-class StepStarted(Intent):
+class StepStarted(Intent, kind="step.started"):
     """A step of the ladder is about to run over `files` files."""
 
-    kind: Literal["step.started"] = "step.started"
     step: str
     rung: int
     files: int
 
 
-class StepFinished(Done):
+class StepFinished(Done, kind="step.finished"):
     """A step of the ladder has been tried on all its files."""
 
-    kind: Literal["step.finished"] = "step.finished"
     step: str
     changed: int
     unchanged: int
@@ -52,71 +42,64 @@ class StepFinished(Done):
     seconds: float
 
 
-class ShardsPlanned(Event):
+class ShardsPlanned(Event, kind="shards.planned"):
     """Files are divided anew: each shard here takes its files out of those that had them, and follows them in order."""
 
-    kind: Literal["shards.planned"] = "shards.planned"
     shards: tuple[Shard, ...]
 
 
-class WaveStarted(Event):
+class WaveStarted(Event, kind="wave.started"):
     """Shards begin to climb together: `sample`, `sweep`, or `again` after a person had them tried again."""
 
-    kind: Literal["wave.started"] = "wave.started"
     number: int
     wave: Literal["sample", "sweep", "again"]
     shards: tuple[str, ...]
 
 
-class WaveEnded(Event):
+class WaveEnded(Event, kind="wave.ended"):
     """Every file of the wave has its end."""
 
-    kind: Literal["wave.ended"] = "wave.ended"
     number: int
 
 
-class RecipeRevised(Event):
+class RecipeRevised(Event, kind="recipe.revised"):
     """From now on the run follows another recipe; the files of `redo` climb its ladder from the first rung."""
 
-    kind: Literal["recipe.revised"] = "recipe.revised"
     recipe: dict[str, Any]
     revision: str
     redo: tuple[str, ...]
     by: str = ""
 
 
-class ShardReverted(Event):
+class ShardReverted(Event, kind="shard.reverted"):
     """The changes of a shard are taken back on the PR branch by `commit`, which passed the gate.
 
     `stands` are the blobs that its files have there now; those of the base, unless others changed them as well.
     """
 
-    kind: Literal["shard.reverted"] = "shard.reverted"
     shard: str
     commit: str
     reason: str = ""
     stands: dict[str, str] = Field(default_factory=dict)
 
 
-class RollbackRefused(Event):
+class RollbackRefused(Event, kind="rollback.refused"):
     """A shard stays: without it the rest would lose `tests`, or `paths` were changed again since it landed."""
 
-    kind: Literal["rollback.refused"] = "rollback.refused"
     shard: str
     reason: str
     tests: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
 
 
-class FilesFlagged(Event):
+class FilesFlagged(Event, kind="files.flagged"):
     """A remark on changes for reviewers: `flag` says what, such as that no test that ran reaches them."""
 
-    kind: Literal["files.flagged"] = "files.flagged"
     flag: str
     paths: tuple[str, ...]
 
 
-class FileMoved(Event):
+class FileMoved(Event, kind="file.moved"):
     """One file's new status. `rung` is the index of the step that caused it, `blob` the file's content after it.
 
     `tried` is a content that the step made and that was put back. `attempt` counts the tries of the rung, from 1 where
@@ -124,7 +107,6 @@ class FileMoved(Event):
     was taken; `left` is how many sites the new content has. `failure` is the kind of `reason`; old journals have none.
     """
 
-    kind: Literal["file.moved"] = "file.moved"
     path: str
     status: FileStatus
     rung: int

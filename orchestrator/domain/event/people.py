@@ -1,17 +1,15 @@
 """Events of people: commands taken from the inbox, questions put to them and answered."""
 
 from datetime import datetime
-from typing import Literal
 
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.run.approval import Approval, ApprovalDecision
 
 
-class CommandTaken(Event):
+class CommandTaken(Event, kind="command.taken"):
     """A command left the inbox. `refused` says why it changes nothing; empty when it does."""
 
-    kind: Literal["command.taken"] = "command.taken"
     key: str
     by: str
     sent_at: datetime
@@ -19,17 +17,15 @@ class CommandTaken(Event):
     refused: str = ""
 
 
-class ApprovalRequested(Event):
+class ApprovalRequested(Event, kind="approval.requested"):
     """A person is asked."""
 
-    kind: Literal["approval.requested"] = "approval.requested"
     approval: Approval
 
 
-class ApprovalDecided(Event):
+class ApprovalDecided(Event, kind="approval.decided"):
     """A person answered, or the time to answer was over."""
 
-    kind: Literal["approval.decided"] = "approval.decided"
     item: str
     decision: ApprovalDecision
     by: str

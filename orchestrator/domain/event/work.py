@@ -1,19 +1,17 @@
 """Events of planning and of attempts, and of the conversations inside them."""
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import Field
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role, ToolCall
-from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
-from orchestrator.domain.run.purpose import PurposeFacts, parse_old_purpose
 from orchestrator.domain.run.task import EndCause, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
@@ -34,95 +32,77 @@ class TurnDone(Done):
     turn: int
 
 
-class TaskCreated(Event):
+class TaskCreated(Event, kind="task.created"):
     """A task joined the plan tree."""
 
-    kind: Literal["task.created"] = "task.created"
     spec: Task
 
 
-class PlanningStarted(Event):
+class PlanningStarted(Event, kind="planning.started"):
     """A planner begins a round: the first, or one woken by handoffs."""
 
-    kind: Literal["planning.started"] = "planning.started"
     round: int
 
 
-class PlanSubmitted(Event):
+class PlanSubmitted(Event, kind="plan.submitted"):
     """A planner's plan was accepted; its tasks follow as `task.created`."""
 
-    kind: Literal["plan.submitted"] = "plan.submitted"
     round: int
     plan: Plan
 
 
-class PlanRefused(Event):
+class PlanRefused(Event, kind="plan.refused"):
     """A planner's plan broke the rules; the problems went back to it."""
 
-    kind: Literal["plan.refused"] = "plan.refused"
     round: int
     problems: tuple[str, ...]
 
 
-class PlanningEnded(Event):
+class PlanningEnded(Event, kind="planning.ended"):
     """A planner's slice is finished."""
 
-    kind: Literal["planning.ended"] = "planning.ended"
     round: int
     handoff: Handoff
 
 
-class AttemptStarted(Event):
+class AttemptStarted(Event, kind="attempt.started"):
     """A worker begins a try at the task."""
 
-    kind: Literal["attempt.started"] = "attempt.started"
     attempt: Attempt
 
 
-class AttemptEnded(Event):
+class AttemptEnded(Event, kind="attempt.ended"):
     """The worker's session is over; a handoff exists only if it finished by itself."""
 
-    kind: Literal["attempt.ended"] = "attempt.ended"
     number: int
     exit: Exit
     detail: str = ""
     handoff: Handoff | None = None
 
 
-class WorkspaceLeasing(Intent):
+class WorkspaceLeasing(PurposeIntent, kind="workspace.leasing"):
     """A workspace is about to be prepared at a commit."""
 
-    kind: Literal["workspace.leasing"] = "workspace.leasing"
-    purpose: str
     commit: CommitId
-    facts: PurposeFacts | None = None
-
-    @property
-    def purpose_facts(self) -> PurposeFacts:
-        """The facts of its purpose, also from an old journal."""
-        return self.facts or parse_old_purpose(self.purpose)
 
 
-class WorkspaceLeased(Done):
+class WorkspaceLeased(Done, kind="workspace.leased"):
     """The workspace stands ready; `name` is its directory in the pool."""
 
-    kind: Literal["workspace.leased"] = "workspace.leased"
     name: str
 
 
-class CandidateTaking(Intent):
+class CandidateTaking(Intent, kind="candidate.taking"):
     """The harness is about to snapshot an attempt's workspace."""
 
-    kind: Literal["candidate.taking"] = "candidate.taking"
     number: int
 
 
-class CandidateTaken(Done):
+class CandidateTaken(Done, kind="candidate.taken"):
     """The snapshot stands under `ref`; `dropped` names what the snapshot gate left out, `flagged` what it let pass
     but a reviewer should look at.
     """
 
-    kind: Literal["candidate.taken"] = "candidate.taken"
     number: int
     commit: CommitId
     tree: TreeId
@@ -134,39 +114,35 @@ class CandidateTaken(Done):
     flagged: tuple[str, ...] = ()
 
 
-class VerdictGiven(Event):
+class VerdictGiven(Event, kind="verdict.given"):
     """The judge decided on an attempt's candidate."""
 
-    kind: Literal["verdict.given"] = "verdict.given"
     number: int
     verdict: Verdict
 
 
-class LensVoted(Event):
+class LensVoted(Event, kind="lens.voted"):
     """One review of a candidate, logged so that it can be held against what became of it."""
 
-    kind: Literal["lens.voted"] = "lens.voted"
     number: int
     vote: LensVote
 
 
-class TaskEnded(Event):
+class TaskEnded(Event, kind="task.ended"):
     """The task reached a terminal status; old journals do not name the cause."""
 
-    kind: Literal["task.ended"] = "task.ended"
     status: TaskStatus
     reason: str
     cause: EndCause | None = None
 
 
-class SessionStarted(Event):
+class SessionStarted(Event, kind="session.started"):
     """A conversation begins: who speaks, on which model, with which prompt, and what it is told first.
 
     One that `continues` another begins with all that was said there, up to and with `turn` if that is given, and
     `brief` is what is said next. So conversations form a tree, whose nodes are turns.
     """
 
-    kind: Literal["session.started"] = "session.started"
     session: SessionId
     role: Role
     model: str
@@ -177,7 +153,7 @@ class SessionStarted(Event):
     turn: int | None = None
 
 
-class ModelCalled(TurnIntent):
+class ModelCalled(TurnIntent, kind="model.called"):
     """A model is about to be asked. If no done event follows, the call may have been billed.
 
     `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
@@ -185,7 +161,6 @@ class ModelCalled(TurnIntent):
     behind it; both are empty in old journals.
     """
 
-    kind: Literal["model.called"] = "model.called"
     role: Role
     model: str
     reserved: Usage = Field(default_factory=Usage)
@@ -193,10 +168,9 @@ class ModelCalled(TurnIntent):
     prompt: str = ""
 
 
-class ModelReplied(TurnDone):
+class ModelReplied(TurnDone, kind="model.replied"):
     """The model's answer, with the model that says it gave it."""
 
-    kind: Literal["model.replied"] = "model.replied"
     role: Role
     model: str
     text: Text
@@ -206,7 +180,7 @@ class ModelReplied(TurnDone):
     seconds: float
 
 
-class ModelFailed(TurnDone):
+class ModelFailed(TurnDone, kind="model.failed"):
     """One try of a model call failed; `retry_in_s` is None when it is not tried again.
 
     The error `lost` means that the engine died during the call: it may have been billed. `pool` is the quota pool that
@@ -214,7 +188,6 @@ class ModelFailed(TurnDone):
     request and sent nothing that can be used, such as half a reply or one that is too large; old journals do not tell.
     """
 
-    kind: Literal["model.failed"] = "model.failed"
     role: Role
     model: str
     error: str
@@ -225,13 +198,12 @@ class ModelFailed(TurnDone):
     may_be_billed: bool = False
 
 
-class ToolCalled(TurnIntent):
+class ToolCalled(TurnIntent, kind="tool.called"):
     """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither.
 
     `reach` is what the tool works on; None of a tool that the session does not have, and in old journals.
     """
 
-    kind: Literal["tool.called"] = "tool.called"
     name: str
     arguments: Text
     tier: Tier | None = None
@@ -239,14 +211,13 @@ class ToolCalled(TurnIntent):
     reach: ToolReach | None = None
 
 
-class ToolReturned(TurnDone):
+class ToolReturned(TurnDone, kind="tool.returned"):
     """The tool's result for the model; `ok` is false for refusals and failures.
 
     `network` is what its command reached of the network, and what it was kept from.
     `stray_packets` counts what a command tried to send and had no way out for; old journals do not tell.
     """
 
-    kind: Literal["tool.returned"] = "tool.returned"
     call_id: str
     name: str
     ok: bool
@@ -256,33 +227,28 @@ class ToolReturned(TurnDone):
     stray_packets: int = 0
 
 
-class SnapshotTaking(TurnIntent):
+class SnapshotTaking(TurnIntent, kind="snapshot.taking"):
     """The workspace is about to be kept after a turn that may have changed it."""
 
-    kind: Literal["snapshot.taking"] = "snapshot.taking"
 
-
-class SnapshotTaken(TurnDone):
+class SnapshotTaken(TurnDone, kind="snapshot.taken"):
     """The workspace's content stands in git as `tree`."""
 
-    kind: Literal["snapshot.taken"] = "snapshot.taken"
     tree: TreeId
 
 
-class TurnEnded(Event):
+class TurnEnded(Event, kind="turn.ended"):
     """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on."""
 
-    kind: Literal["turn.ended"] = "turn.ended"
     session: SessionId
     turn: int
     tree: TreeId | None
     nudge: str = ""
 
 
-class SessionEnded(Event):
+class SessionEnded(Event, kind="session.ended"):
     """A conversation is over."""
 
-    kind: Literal["session.ended"] = "session.ended"
     session: SessionId
     exit: Exit
     detail: str = ""

@@ -1,6 +1,7 @@
 """The changes that events of a migration make to the state of its run."""
 
 from functools import singledispatch
+from operator import attrgetter
 
 from orchestrator.domain.event import migration
 from orchestrator.domain.event.base import Event
@@ -62,7 +63,7 @@ def _(event: migration.FileMoved, state: RunState) -> None:
 
 @apply_migration_event.register
 def _(event: migration.ShardsPlanned, state: RunState) -> None:
-    planned_paths = frozenset[str]().union(*(shard.files for shard in event.shards))
+    planned_paths = frozenset[str]().union(*map(attrgetter("files"), event.shards))
     for shard in list(state.migration.shards.values()):
         kept = tuple(path for path in shard.files if path not in planned_paths)
         if kept != shard.files:

@@ -237,11 +237,7 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 def _(event: work.SessionStarted, state: RunState) -> None:
     attempts = state.tasks[event.task].attempts if event.task in state.tasks else ()
     state.sessions[event.session] = SessionState(
-        session=event.session,
-        role=event.role,
-        task=event.task,
-        model=event.model,
-        attempt=len(attempts),
+        session=event.session, role=event.role, task=event.task, model=event.model, attempt=len(attempts)
     )
 
 

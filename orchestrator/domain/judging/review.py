@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import attrgetter
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.verdict import PointFinding
@@ -55,7 +56,7 @@ def find_approval_problems(
         checks: the ids of the checks that it was told of.
     """
     points = get_review_points(task)
-    ids = [finding.id for finding in findings]
+    ids = list(map(attrgetter("id"), findings))
     yield from (f"there is no finding for point {name}" for name in points if name not in ids)
     yield from (f"there are two findings for point {name}" for name in points if ids.count(name) > 1)
     for name in dict.fromkeys(ids):

@@ -72,7 +72,18 @@ class FailureKind(StrEnum):
     QUEUE = "queue"
 
 
-class FileRecord(FrozenModel):
+class ScopeFile(FrozenModel):
+    """A file in scope: its mode on the base tree, the sites found in it and their weight, who owns it."""
+
+    path: str
+    mode: str
+    sites: int = 0
+    places: tuple[SitePlace, ...] = ()
+    weight: float = 0.0
+    owner: str = ""
+
+
+class FileRecord(ScopeFile):
     """One file: `base` and `blob` are the git blobs before and after, `rung` the last step that was tried on it.
 
     `attempt` counts the tries of that rung. `tried` is the last content that was made of it and did not stand.
@@ -88,11 +99,6 @@ class FileRecord(FrozenModel):
 
     path: str
     base: str
-    mode: str
-    sites: int = 0
-    places: tuple[SitePlace, ...] = ()
-    weight: float = 0.0
-    owner: str = ""
     status: FileStatus = FileStatus.DISCOVERED
     rung: int = -1
     attempt: int = 0

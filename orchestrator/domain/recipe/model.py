@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import date
+from operator import attrgetter
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -70,7 +71,7 @@ class Recipe(FrozenModel):
         if self.step[0].when == "failed":
             text = "'failed' takes nothing here: nothing can have failed before it"
             raise build_key_problem(("step", 0, "when"), text)
-        sites = [site.id for site in self.scope.site]
+        sites = list(map(attrgetter("id"), self.scope.site))
         for number, invariant in enumerate(self.invariant):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
@@ -107,7 +108,7 @@ class Recipe(FrozenModel):
     @property
     def step_kinds(self) -> frozenset[str]:
         """The kinds of its steps."""
-        return frozenset(step.kind for step in self.step)
+        return frozenset(map(attrgetter("kind"), self.step))
 
     @property
     def needed_roles(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from operator import attrgetter
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
@@ -36,7 +37,7 @@ class Contract(FrozenModel):
     @property
     def ids(self) -> frozenset[str]:
         """The ids of the criteria."""
-        return frozenset(criterion.id for criterion in self.criteria)
+        return frozenset(map(attrgetter("id"), self.criteria))
 
     def with_criteria(self, criteria: Iterable[Criterion]) -> "Contract":
         """Return the contract with more criteria at the end; none replaces an existing one."""

@@ -6,6 +6,7 @@ from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, product
 from math import isfinite
+from operator import attrgetter
 
 from pydantic import Field
 
@@ -72,7 +73,7 @@ def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
 
 
 def _check_keys(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
-    for key, count in Counter(draft.key for draft in plan.tasks).items():
+    for key, count in Counter(map(attrgetter("key"), plan.tasks)).items():
         if not TASK_KEY_PATTERN.match(key):
             yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
         if count > 1:
@@ -110,7 +111,7 @@ def _check_grants(plan: Plan) -> Iterator[str]:
 
 
 def _check_dependencies(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
-    known = {draft.key for draft in plan.tasks} | set(existing_keys)
+    known = {*map(attrgetter("key"), plan.tasks), *existing_keys}
     for draft in plan.tasks:
         for key in draft.depends_on:
             if key not in known:

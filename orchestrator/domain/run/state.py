@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from pydantic import Field
@@ -241,7 +242,7 @@ class RunState:
     @property
     def landed_units(self) -> frozenset[UnitId]:
         """All units that have landed."""
-        return frozenset[UnitId]().union(*(landing.units for landing in self.landings))
+        return frozenset[UnitId]().union(*map(attrgetter("units"), self.landings))
 
     @property
     def wall_s(self) -> float:

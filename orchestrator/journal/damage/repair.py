@@ -6,7 +6,6 @@ git holds, so nothing lands twice.
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -68,7 +67,7 @@ def repair_journal(directory: RunDirectory) -> RepairResult | None:
         if not lost:
             return None
         aside = _make_aside_directory(directory.path)
-        with closing(EventStore.open_reader(directory.journal)) as store:
+        with EventStore.open_reader(directory.journal) as store:
             result = RepairResult("", store.read_last_seq(), (), (), lost, str(aside))
     else:
         aside = aside or _copy_aside(directory)
@@ -84,7 +83,7 @@ def _find_problem(journal: Path) -> str:
     """Return what keeps a run from going on from a journal: what cannot be read or cannot have happened; else ""."""
     state = RunState()
     try:
-        with closing(EventStore.open_reader(journal)) as store:
+        with EventStore.open_reader(journal) as store:
             for recorded in store.read_events():
                 apply_read_event(journal, state, recorded)
             return store.find_inner_problem()
@@ -95,7 +94,7 @@ def _find_problem(journal: Path) -> str:
 def _list_lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     """Return the blobs that events name and that cannot be read, but for those that were given up before."""
     named: dict[str, list[int]] = {}
-    with closing(EventStore.open_reader(directory.journal)) as store:
+    with EventStore.open_reader(directory.journal) as store:
         for seq, *_, body in store.read_rows():
             for sha in set(_BLOB.findall(body)):
                 named.setdefault(sha.decode(), []).append(seq)
@@ -173,7 +172,7 @@ def _note_repair(directory: RunDirectory, result: RepairResult) -> None:
     """Note in the journal itself that it was repaired, if it tells of a run at all."""
     if result.kept == 0:
         return
-    with closing(EventStore.open_writer(directory.journal)) as store:
+    with EventStore.open_writer(directory.journal) as store:
         store.claim_writer()
         event = Noticed(level="warning", text=" ".join(describe_repair(result)))
         store.insert_events([RecordedEvent(store.read_last_seq() + 1, datetime.now(UTC), event)])

@@ -54,7 +54,7 @@ def find_events(
     wanted = _Wanted(build_match_expression(query), limit, task, session)
     if not wanted.said or limit < 1:
         return EventSearchResult([])
-    with closing(EventReader.open_reader(directory / "journal.db")) as reader:
+    with EventReader.open_reader(directory / "journal.db") as reader:
         source = _Source(directory, reader)
         try:
             return _find_hits(source, wanted)
@@ -81,7 +81,7 @@ def update_index(directory: Path, may_go_on: Callable[[], bool]) -> None:
         JournalProblem: the journal cannot be read.
         OSError, sqlite3.Error: the index cannot be written.
     """
-    with closing(EventReader.open_reader(directory / "journal.db")) as reader, hold_index_lock(directory) as has_lock:
+    with EventReader.open_reader(directory / "journal.db") as reader, hold_index_lock(directory) as has_lock:
         if has_lock:
             with closing(SearchIndex.open_index(directory)) as index:
                 _index_new_events(_Source(directory, reader), index, may_go_on)

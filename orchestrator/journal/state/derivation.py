@@ -1,6 +1,5 @@
 """The state that a journal file folds to, from its snapshot if it has one that fits, else from its first event."""
 
-from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +67,7 @@ def read_state(journal: Path) -> RunState:
     Raises:
         JournalProblem: it cannot be read to its end.
     """
-    with closing(EventReader.open_reader(journal)) as reader:
+    with EventReader.open_reader(journal) as reader:
         return derive_whole_state(reader).state
 
 

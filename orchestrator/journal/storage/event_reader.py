@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
@@ -252,6 +251,12 @@ class EventReader:
     def _parse_row(self, row: EventColumns) -> RecordedEvent:
         return parse_row(self.path, row)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the file; a writer's WAL is folded back into it."""
         self._head.close()
@@ -283,5 +288,5 @@ def _find_missing(first: int, last: int) -> str:
 
 def read_all_events(path: Path) -> Iterable[RecordedEvent]:
     """Yield all events of a journal file, for readers that need them once."""
-    with closing(EventReader.open_reader(path)) as reader:
+    with EventReader.open_reader(path) as reader:
         yield from reader.read_events()

@@ -8,7 +8,6 @@ import os
 import socket
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from types import MappingProxyType
@@ -44,7 +43,7 @@ class EventStore(EventReader):
         """
         with translate_sqlite_errors(path):
             if path.exists():
-                with closing(EventReader.open_reader(path)) as reader:
+                with EventReader.open_reader(path) as reader:
                     reader.check_high_water_mark()  # before a writer folds into the file what is left of a damaged WAL
             else:
                 HighWaterMark(path).path.unlink(missing_ok=True)

@@ -2,34 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import IterationJudged, RunEnded
 from orchestrator.domain.event.work import CandidateTaken, PlanSubmitted, TaskEnded, VerdictGiven
-from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
+from orchestrator.replay.comparison.report_model import ComparedLanding
 from orchestrator.replay.comparison.requests import Divergence
 
 
-class LandingPair(FrozenModel):
-    """One landing: its units, the tree that was recorded and the one that the replay made; None where it is missing."""
-
-    number: int
-    units: tuple[str, ...]
-    recorded: str | None
-    replayed: str | None
-    is_same_commit: bool
-
-    @property
-    def is_same(self) -> bool:
-        """True if the trees are equal."""
-        return self.recorded == self.replayed
-
-
-def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
+def pair_landings(then: RunState, now: RunState) -> tuple[ComparedLanding, ...]:
     """Return the landings side by side. What a replay landed beyond a recording that was cut off is left out."""
     count = max(len(then.landings), len(now.landings)) if then.ended else len(then.landings)
     return tuple(
@@ -79,36 +65,33 @@ def _iterate_facts(event: Event) -> Iterator[tuple[str, str]]:
                 yield f"queue's word on {unit}", "landed"
         case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
             yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
-        case _:
-            yield from _iterate_task_facts(event)
-
-
-def _iterate_task_facts(event: Event) -> Iterator[tuple[str, str]]:
-    match event:
-        case CandidateTaken():
-            yield f"tree of attempt {event.number} at {event.task}", event.tree
-        case VerdictGiven():
-            yield f"verdict on attempt {event.number} at {event.task}", event.verdict.kind
-        case TaskEnded():
-            yield f"end of task {event.task}", event.status
         case PlanSubmitted():
-            yield f"plan {event.round} of {event.task}", ", ".join(draft.key for draft in event.plan.tasks)
-        case IterationJudged():
-            yield f"verdict on iteration {event.number}", event.verdict.decision
-        case UnitEjected():
-            yield f"queue's word on {event.unit}", "ejected"
-        case RunEnded():
-            yield "outcome", event.outcome
+            yield f"plan {event.round} of {event.task}", ", ".join(map(attrgetter("key"), event.plan.tasks))
+        case _ if type(event) in _FACTS:
+            name, value = _FACTS[type(event)]
+            yield name.format(event), value.format(event)
 
 
-def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> LandingPair:
-    one = then or now
-    return LandingPair(
+_FACTS: Mapping[type[Event], tuple[str, str]] = {
+    CandidateTaken: ("tree of attempt {0.number} at {0.task}", "{0.tree}"),
+    VerdictGiven: ("verdict on attempt {0.number} at {0.task}", "{0.verdict.kind}"),
+    TaskEnded: ("end of task {0.task}", "{0.status}"),
+    IterationJudged: ("verdict on iteration {0.number}", "{0.verdict.decision}"),
+    UnitEjected: ("queue's word on {0.unit}", "ejected"),
+    RunEnded: ("outcome", "{0.outcome}"),
+}
+"""The facts that events state in their own fields: name and value."""
+
+
+def _build_pair(number: int, then: LandingFinished | None, now: LandingFinished | None) -> ComparedLanding:
+    one, recorded, replayed = then or now, then and then.tree, now and now.tree
+    return ComparedLanding(
         number=number,
-        units=tuple(one.units) if one else (),
-        recorded=then.tree if then else None,
-        replayed=now.tree if now else None,
-        is_same_commit=then is not None and now is not None and then.new == now.new,
+        units=one.units if one else (),
+        recorded=recorded,
+        replayed=replayed,
+        same=recorded == replayed,
+        same_commit=then is not None and now is not None and then.new == now.new,
     )
 
 

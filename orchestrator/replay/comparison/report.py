@@ -10,7 +10,6 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.state import RunState
 from orchestrator.replay.comparison import outcomes
 from orchestrator.replay.comparison.report_model import (
-    CallDifference,
     ComparedCall,
     ComparedLanding,
     ComparedRole,
@@ -21,7 +20,6 @@ from orchestrator.replay.comparison.report_model import (
     RequestCounts,
 )
 from orchestrator.replay.comparison.requests import Divergence
-from orchestrator.replay.reask import RepeatedCall
 
 
 class RepeatedRole(FrozenModel):
@@ -29,13 +27,13 @@ class RepeatedRole(FrozenModel):
 
     role: str
     models: tuple[str, ...]
-    calls: tuple[RepeatedCall, ...]
+    calls: tuple[ComparedCall, ...]
     spent: Usage
 
     @property
     def same_count(self) -> int:
         """The number of calls that decided the same."""
-        return sum(call.is_same for call in self.calls)
+        return sum(call.same for call in self.calls)
 
     @property
     def failed_count(self) -> int:
@@ -55,7 +53,7 @@ class ReplayReport(FrozenModel):
     same_bytes: int
     same_steadied: int
     divergences: tuple[Divergence, ...]
-    landings: tuple[outcomes.LandingPair, ...]
+    landings: tuple[ComparedLanding, ...]
     recorded_tree: str
     replayed_tree: str
     recorded_outcome: str
@@ -68,7 +66,7 @@ class ReplayReport(FrozenModel):
     @property
     def is_same(self) -> bool:
         """True if nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
-        return not self.unexpected and (self.asking is None or all(call.is_same for call in self.asking.calls))
+        return not self.unexpected and (self.asking is None or all(call.same for call in self.asking.calls))
 
     @property
     def unexpected(self) -> tuple[Divergence, ...]:
@@ -90,7 +88,7 @@ def find_fact_divergences(
     if now.ended:
         yield from outcomes.find_missing_facts(recorded, replayed)
     for pair, landing in zip(outcomes.pair_landings(then, now), _landings(recorded), strict=False):
-        if pair.replayed is not None and not pair.is_same:
+        if pair.replayed is not None and not pair.same:
             yield Divergence(seq=landing.seq, what=f"landing {pair.number}: tree {pair.recorded}, now {pair.replayed}")
 
 
@@ -132,7 +130,7 @@ def build_replay_document(report: ReplayReport) -> ReplayDocument:
             same_but_for_times=report.same_steadied,
             different=sum(one.session is not None for one in report.divergences),
         ),
-        landings=tuple(map(_build_landing, report.landings)),
+        landings=report.landings,
         final_tree=ComparedTree(
             recorded=report.recorded_tree,
             replayed=report.replayed_tree,
@@ -148,11 +146,6 @@ def build_replay_document(report: ReplayReport) -> ReplayDocument:
     )
 
 
-def _build_landing(pair: outcomes.LandingPair) -> ComparedLanding:
-    fields = dict(pair)
-    return ComparedLanding(same_commit=fields.pop("is_same_commit"), same=pair.is_same, **fields)
-
-
 def _build_role(asking: RepeatedRole) -> ComparedRole:
     usd, same, failed = None, asking.same_count, asking.failed_count
     if not asking.spent.unpriced_calls:
@@ -160,20 +153,12 @@ def _build_role(asking: RepeatedRole) -> ComparedRole:
     return ComparedRole(
         role=asking.role,
         models=asking.models,
-        calls=tuple(map(_build_call, asking.calls)),
+        calls=asking.calls,
         same=same,
         different=len(asking.calls) - same - failed,
         failed=failed,
         spent=RepeatSpending(usd=usd, tokens=asking.spent.tokens, calls=asking.spent.calls),
     )
-
-
-def _build_call(call: RepeatedCall) -> ComparedCall:
-    fields, difference = dict(call), None
-    parting = fields.pop("parting")
-    if parting is not None:
-        difference = CallDifference(**dict(zip(("at", "recorded", "new"), parting, strict=True)))
-    return ComparedCall(**fields, same=call.is_same, first_difference=difference)
 
 
 def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.replay.comparison.outcomes import LandingPair
 from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport
+from orchestrator.replay.comparison.report_model import ComparedCall, ComparedLanding
 from orchestrator.replay.comparison.requests import Divergence
-from orchestrator.replay.reask import RepeatedCall
 
 _SHOWN = 60
 _UNITS = 4
@@ -68,8 +67,8 @@ def _format_requests(report: ReplayReport) -> str:
     return ", ".join(parts)
 
 
-def _format_landing(pair: LandingPair) -> str:
-    commit = ", other commit" * (pair.is_same and not pair.is_same_commit)
+def _format_landing(pair: ComparedLanding) -> str:
+    commit = ", other commit" * (pair.same and not pair.same_commit)
     return f"{_format_trees(pair.recorded, pair.replayed)}{commit}  {join_limited(pair.units, _UNITS)}"
 
 
@@ -95,16 +94,15 @@ def _iterate_reasked_lines(asking: RepeatedRole) -> Iterator[str]:
     yield f"  {counts}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
 
 
-def _iterate_call_lines(call: RepeatedCall) -> Iterator[str]:
+def _iterate_call_lines(call: ComparedCall) -> Iterator[str]:
     sign, now = "!", call.new
     if now is None:
         now = f"failed: {call.error}"
-    elif call.is_same:
+    elif call.same:
         sign, now = "=", "the same"
     yield f"  {sign} {call.session} turn {call.turn}: {to_one_line(call.recorded, 120)} → {to_one_line(now, 120)}"
-    if call.parting and not call.is_same:
-        path, then, new = call.parting
-        yield f"      at {path}: {_shorten(then)} → {_shorten(new)}"
+    if (first := call.first_difference) and not call.same:
+        yield f"      at {first.at}: {_shorten(first.recorded)} → {_shorten(first.new)}"
 
 
 def _shorten(value: object) -> str:

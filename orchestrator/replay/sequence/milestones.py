@@ -1,6 +1,6 @@
 """The names of what has to happen in a replay in the order in which it was recorded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from orchestrator.domain.event import Event, work
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
@@ -57,29 +57,22 @@ class MilestoneNamer:
             case LandingFinished():
                 self._landings += 1
                 yield f"landing {self._landings}"
-            case UnitEjected():
-                yield f"the ejection of {event.unit}"
             case ApprovalRequested() if event.approval.matter == "tier":
                 yield f"the question {event.approval.item}"
             case ApprovalDecided() if event.item.startswith("tier/"):
                 yield name_tier_answer(event.item)
-            case _:
-                yield from _iterate_end_names(event)
+            case _ if type(event) in _NAMES:
+                yield _NAMES[type(event)].format(event)
 
 
-def _iterate_end_names(event: Event) -> Iterator[str]:
-    match event:
-        case work.PlanSubmitted():
-            yield f"a plan from round {event.round} of the planner of {event.task}"
-        case work.PlanningEnded():
-            yield f"the last word of the planner of {event.task} in round {event.round}"
-        case work.AttemptEnded():
-            yield f"the end of attempt {event.number} at {event.task}"
-        case work.VerdictGiven():
-            yield f"the verdict on attempt {event.number} at {event.task}"
-        case work.TaskEnded():
-            yield f"the end of {event.task}"
-        case IterationStarted():
-            yield f"iteration {event.number}"
-        case IterationJudged():
-            yield f"the verdict on iteration {event.number}"
+_NAMES: Mapping[type[Event], str] = {
+    UnitEjected: "the ejection of {0.unit}",
+    work.PlanSubmitted: "a plan from round {0.round} of the planner of {0.task}",
+    work.PlanningEnded: "the last word of the planner of {0.task} in round {0.round}",
+    work.AttemptEnded: "the end of attempt {0.number} at {0.task}",
+    work.VerdictGiven: "the verdict on attempt {0.number} at {0.task}",
+    work.TaskEnded: "the end of {0.task}",
+    IterationStarted: "iteration {0.number}",
+    IterationJudged: "the verdict on iteration {0.number}",
+}
+"""The names of events that tell themselves all that stands in them."""

@@ -1,7 +1,6 @@
 """Reading a conversation from a journal for a screen: its end first, the rest behind it, what comes as it comes."""
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +36,7 @@ def read_kinds_into(log: Any, directory: RunDirectory) -> None:  # noqa: ANN401
     Raises:
         JournalProblem: the journal cannot be read.
     """
-    with closing(EventReader.open_reader(directory.journal)) as reader:
+    with EventReader.open_reader(directory.journal) as reader:
         log.record_events(reader.read_kinds(log.KINDS))
 
 
@@ -67,7 +66,7 @@ class ConversationReader:
         return self._read(after=after, until=until)
 
     def _read(self, **within: int) -> list[RecordedEvent]:
-        with closing(EventReader.open_reader(self.directory.journal)) as reader:
+        with EventReader.open_reader(self.directory.journal) as reader:
             return reader.read_session_part(self.session, **within)
 
     def _transcript(self, events: list[RecordedEvent], level: TranscriptLevel) -> Transcript:

@@ -1,6 +1,5 @@
 """The change of a candidate, read from git for a screen. All reading here blocks: it is for threads."""
 
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +56,7 @@ def _find_last_tree(directory: RunDirectory, session: SessionId | None) -> str:
     """Return the last kept tree of a conversation's workspace; empty if its last events have none."""
     if session is None:
         return ""
-    with closing(EventReader.open_reader(directory.journal)) as reader:
+    with EventReader.open_reader(directory.journal) as reader:
         events = reader.read_session_part(session, last=_LOOKED_AT)
     for recorded in reversed(list(events)):
         if isinstance(recorded.event, work.SnapshotTaken | work.TurnEnded) and recorded.event.tree:

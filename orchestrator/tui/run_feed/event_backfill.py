@@ -4,7 +4,6 @@ The journal is read in a thread, and nothing of the run's state is looked at the
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -59,7 +58,7 @@ class EventBackfill(Generic[T]):
     def _read(self, journal: Path, after: int, until: int) -> tuple[list[T], int, str]:
         made: list[T] = []
         try:
-            with closing(EventReader.open_reader(journal)) as reader:
+            with EventReader.open_reader(journal) as reader:
                 for recorded in reader.read_kinds(self._kinds, after) if self._kinds else reader.read_events(after):
                     if recorded.seq > until:
                         break

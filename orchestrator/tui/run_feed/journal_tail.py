@@ -4,7 +4,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -97,7 +97,7 @@ class JournalTail:
     def _read_on(self) -> None:
         while not self._stop.is_set():
             try:
-                with closing(EventReader.open_reader(self._directory.journal)) as reader:
+                with EventReader.open_reader(self._directory.journal) as reader:
                     self._begin(reader)
                     self._follow(reader)
             except (OrchestrateError, sqlite3.Error, OSError) as problem:
