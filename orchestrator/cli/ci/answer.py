@@ -8,7 +8,7 @@ import click
 from orchestrator.ci_jobs.handover import import_run_of_key, select_waiting_item
 from orchestrator.cli.control.delivery import deliver_command
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import common_options
 from orchestrator.domain.commands.definitions import Approve, Deny
 from orchestrator.project.options import Options
 
@@ -17,8 +17,7 @@ from orchestrator.project.options import Options
 @click.argument("words", nargs=-1, required=True, metavar="approve|deny [ITEM]")
 @click.option("--key", required=True, metavar="KEY", help="Of the jobs that carry the run on.")
 @click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
-@repository_options
-@json_option
+@common_options
 def answer_command(words: tuple[str, ...], key: str, reason: str, repo: Path, state: str, as_json: bool) -> None:
     """Answer what the run of KEY asks, from what was fetched into this clone; `ci run` then goes on with the answer.
 

@@ -7,15 +7,14 @@ import click
 
 from orchestrator.cli.control.delivery import find_commanded_run
 from orchestrator.cli.documents import InboxDocument, SentCommand
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.run.approval import ApprovalState
 
 
 @click.command("inbox")
 @click.argument("run", required=False)
-@repository_options
-@json_option
+@common_options
 def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     """Show what RUN asks of a person, and the commands that no engine has taken yet.
 

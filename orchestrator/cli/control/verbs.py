@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import common_options
 from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
@@ -45,7 +45,7 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
         }[entry.wake]
         deliver_command(place, run_state, build_command(entry, values), wake=wake, as_json=as_json)
 
-    function = repository_options(json_option(run_verb))
+    function = common_options(run_verb)
     if entry.wake == "unless-declined":
         function = click.option("--no-wake", is_flag=True, help="Do not start an engine; the next one acts on it.")(
             function

@@ -4,14 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_lines, print_object
-from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
+from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -28,11 +26,9 @@ _FRESH_S = 2.0
 
 
 @click.command("status")
-@click.argument("run", required=False)
 @click.option("--filter", "wanted", metavar="EXPR", help="Show who is at work, waits or asks, as far as EXPR fits.")
-@repository_options
-@json_option
-def status_command(run: str | None, wanted: str | None, repo: Path, state: str, as_json: bool) -> None:
+@pass_run_directory
+def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -> None:
     """Show where RUN stands (the latest run if not named; part of an id is enough).
 
     EXPR is what the dashboard's `/` takes: words and KEY:VALUE, all of which must fit. A comma means or, a minus
@@ -44,7 +40,6 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
     orchestrate status 7f3a --json
     orchestrate status latest --filter "state:ask,stall role:worker"
     """
-    directory = find_state_directory(repo, state).find_run(run)
     if wanted is not None:
         _print_fleet(directory, wanted, as_json)
         return

@@ -2,15 +2,13 @@
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from orchestrator.cli.inspect.status import print_status_object, read_status
-from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_alarm, print_document, print_lines, print_object
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -25,15 +23,11 @@ _BY = ("owner", "dir", "rung", "reason", "shard")
 
 
 @click.command("status")
-@click.argument("run", required=False)
-@click.argument("path", required=False)
 @click.option("--by", type=click.Choice(_BY), help="A table of all owners, directories, steps, reasons or shards.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the run stops.")
-@repository_options
-@json_option
-def status_command(
-    run: str | None, path: str | None, by: str | None, watch: bool, repo: Path, state: str, as_json: bool
-) -> None:
+@pass_run_directory
+@click.argument("path", required=False)
+def status_command(directory: RunDirectory, path: str | None, by: str | None, watch: bool, as_json: bool) -> None:
     """Show how far the migration RUN is (the latest if not named), or one file or shard of it.
 
     Sites and files over time, who is behind, what fails alike, when it will be through. With PATH: every site of that
@@ -44,7 +38,6 @@ def status_command(
     orchestrate migrate status latest --by owner
     orchestrate migrate status 7f3a tests/test_app.py --json
     """
-    directory = find_state_directory(repo, state).find_run(run)
     if sum((by is not None, path is not None, watch)) > 1:
         raise UsageProblem("PATH, --by and --watch exclude each other")
     if watch:

@@ -8,7 +8,7 @@ import click
 
 from orchestrator.cli.documents import CollectionDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_document
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.project.options import Options
@@ -23,8 +23,7 @@ _SHOWN = 8
 @click.option("--runs", "by_policy", is_flag=True, help="Also remove ended runs past [gc] keep_days and keep_runs.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Also remove this run, and work of it not landed.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@repository_options
-@json_option
+@common_options
 def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, state: str, as_json: bool) -> None:
     """Remove workspaces that nobody uses, and whole outputs and caches of runs that ended long ago.
 

@@ -1,21 +1,17 @@
 """`orchestrate repair`."""
 
-from pathlib import Path
-
 import click
 
 from orchestrator.cli.documents import RepairDocument
-from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_document
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.journal.damage.repair import RepairResult, describe_repair, repair_journal
+from orchestrator.journal.locations.run_directory import RunDirectory
 
 
 @click.command("repair")
-@click.argument("run", required=False)
-@repository_options
-@json_option
-def repair_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+@pass_run_directory
+def repair_command(directory: RunDirectory, as_json: bool) -> None:
     """Make the damaged journal of RUN whole again (the latest run if not named), so that it can be resumed.
 
     The damaged file is kept aside and never deleted. The new journal holds every event before the first that is lost;
@@ -25,7 +21,6 @@ def repair_command(run: str | None, repo: Path, state: str, as_json: bool) -> No
     orchestrate repair
     orchestrate repair 7f3a --json
     """
-    directory = find_state_directory(repo, state).find_run(run)
     with directory.hold_lock():
         result = repair_journal(directory)
     findings = vars(result) if result else {}
