@@ -34,7 +34,7 @@ class JobResultFields(Document):
     key: str
     hop: int
     max_hops: int
-    resumable: bool
+    is_resumable: bool = Field(alias="resumable")
     prs: tuple[str, ...]
     result: RunResult | None
 
@@ -99,17 +99,7 @@ class JobResult:
 
     def build_document(self) -> JobResultDocument:
         """Return the object for --json."""
-        return JobResultDocument(
-            status=self.status,
-            exit=self.exit,
-            reason=self.reason,
-            key=self.key,
-            hop=self.hop,
-            max_hops=self.max_hops,
-            resumable=self.is_resumable,
-            prs=tuple(self.prs),
-            result=self.result,
-        )
+        return JobResultDocument.model_validate(self, from_attributes=True)
 
 
 def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_s: float | None) -> JobResult:

@@ -240,16 +240,9 @@ async def _write_handover(
     handover = Handover(ticket=lease, tips=job.remote_state.tips)
     if end is not None:
         state = await to_thread.run_sync(read_state, location.directory.journal)
-        handover = Handover(
-            ticket=lease,
-            tips=job.remote_state.tips,
-            status=end.status,
-            exit=end.exit,
-            reason=end.reason,
-            resumable=end.is_resumable,
-            cost_usd=end.cost_usd,
-            pull_requests=await collect_pull_request_wishes(job.git, state),
-        )
+        requests = await collect_pull_request_wishes(job.git, state)
+        ending = {"status": end.status, "exit": end.exit, "reason": end.reason, "resumable": end.is_resumable}
+        handover = handover.model_copy(update={**ending, "cost_usd": end.cost_usd, "pull_requests": requests})
     await to_thread.run_sync(write_handover, job.request.handover, handover, summary)
 
 

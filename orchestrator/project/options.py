@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.config.layers import LoadedConfig, load_config, merge_settings
 from orchestrator.config.model import Config
-from orchestrator.domain.budget.price import Price
 from orchestrator.domain.recipe.merge import StopRules
 from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.errors import UsageProblem
@@ -173,16 +172,11 @@ def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Seque
     )
 
 
-def build_prices(config: Config) -> dict[str, Price]:
-    """Return the `[prices]` by model."""
-    return {model: settings.build_price() for model, settings in config.prices.items()}
-
-
 def build_litellm_client(config: Config) -> "LiteLLMClient":
     """Return a client for every model that is not scripted, with the user's prices and bounds."""
     from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 
-    return LiteLLMClient(build_prices(config), max_reply_mb=config.retry.max_reply_mb)
+    return LiteLLMClient(config.prices, max_reply_mb=config.retry.max_reply_mb)
 
 
 def build_retry_policy(config: Config) -> RetryPolicy:

@@ -67,15 +67,8 @@ def export_command(
 
 def _build_export_document(exported_run: ExportedRun) -> ExportDocument:
     manifest = exported_run.exported.manifest
-    return ExportDocument(
-        run=manifest.run,
-        place=exported_run.place,
-        bytes=exported_run.exported.size,
-        events=manifest.events,
-        is_ended=manifest.is_ended,
-        base=manifest.base,
-        prerequisites=manifest.prerequisites,
-        missing=manifest.missing,
+    return ExportDocument.model_validate(
+        {**dict(manifest), "place": exported_run.place, "bytes": exported_run.exported.size}
     )
 
 
@@ -115,21 +108,16 @@ def import_command(
 
 
 def _build_import_document(imported: ImportedRun, trust_settings: bool) -> ImportDocument:
-    manifest = imported.manifest
-    return ImportDocument(
-        run=manifest.run,
-        how=imported.effect,
-        events=manifest.events,
-        is_ended=manifest.is_ended,
-        pr_branch=manifest.branch,
-        head=manifest.head,
-        refs=tuple(imported.moved_refs),
-        missing=manifest.missing,
-        journal=str(imported.directory.journal),
-        settings=tuple(list_foreign_settings(imported.settings, trust_settings=trust_settings)),
-        absent=tuple(list_absent_paths(imported.settings)),
-        replaced=_list_replaced(imported, trust_settings),
-    )
+    found = {
+        "how": imported.effect,
+        "pr_branch": imported.manifest.branch,
+        "refs": imported.moved_refs,
+        "journal": str(imported.directory.journal),
+        "settings": list_foreign_settings(imported.settings, trust_settings=trust_settings),
+        "absent": list_absent_paths(imported.settings),
+        "replaced": _list_replaced(imported, trust_settings),
+    }
+    return ImportDocument.model_validate({**dict(imported.manifest), **found})
 
 
 def _list_replaced(imported: ImportedRun, trust_settings: bool) -> tuple[str, ...]:

@@ -6,14 +6,13 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.documents import CollectionDocument
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_document
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.project.options import Options
 from orchestrator.report.text.byte_sizes import format_size
-from orchestrator.retention.garbage_collection import CollectionRequest, collect_garbage
+from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
 from orchestrator.retention.policy import KeptRun
 
 _SHOWN = 8
@@ -37,11 +36,10 @@ def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path
     """
     options = Options(repo, Flags(state=state).values)
     removed = anyio.run(collect_garbage, options, CollectionRequest(runs, by_policy, dry_run))
-    document = CollectionDocument(dry_run=dry_run, **vars(removed))
-    print_document(document, _render_removed(document), as_json)
+    print_document(removed, _render_removed(removed), as_json)
 
 
-def _render_removed(removed: CollectionDocument) -> Iterator[str]:
+def _render_removed(removed: CollectionResult) -> Iterator[str]:
     verb, freed = ("would remove", "would free") if removed.dry_run else ("removed", "freed")
     kinds = {
         "workspaces": removed.workspaces,

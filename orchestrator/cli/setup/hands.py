@@ -109,18 +109,8 @@ def _choose_exit_code(result: CommandResult) -> int:
 def _build_document(
     line: str, explanation: PolicyExplanation | None, result: CommandResult | None
 ) -> HandsExecDocument:
-    if result is None:
-        return HandsExecDocument(command=line, policy=explanation)
-    return HandsExecDocument(
-        command=line,
-        policy=explanation,
-        ending=result.ending,
-        exit_code=result.exit_code,
-        seconds=result.seconds,
-        output_bytes=result.output_bytes,
-        detail=result.detail,
-        exit=_CODES.get(result.ending, result.exit_code),
-    )
+    fields = {**dict(result), "exit": _CODES.get(result.ending, result.exit_code)} if result else {}
+    return HandsExecDocument.model_validate({"command": line, "policy": explanation, **fields})
 
 
 def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:
