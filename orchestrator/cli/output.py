@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 
 import click
 
@@ -35,7 +35,6 @@ class Printable(Protocol):
 
     def as_object(self) -> Any:  # noqa: ANN401
         """Return the object."""
-        ...
 
 
 def print_document(document: Printable, lines: Iterable[str], as_json: bool) -> None:
@@ -117,6 +116,6 @@ class CommandOutput:
             self._stream.flush()
 
 
-def exit_with(code: int) -> None:
+def exit_with(code: int) -> NoReturn:
     """Leave the verb with a code."""
     click.get_current_context().exit(code)

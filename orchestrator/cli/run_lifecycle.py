@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import click
 
 from orchestrator.cli.engine_follower import Detached, follow_engine, start_background_engine
-from orchestrator.cli.output import convert_to_user_error, print_alarm, print_message, print_object
+from orchestrator.cli.options import VerbArguments
+from orchestrator.cli.output import convert_to_user_error, exit_with, print_alarm, print_message, print_object
+from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
@@ -20,12 +23,17 @@ RunOpener = Callable[[], tuple[RunLocation, RunState]]
 """Makes a run or finds it, and tells where it stands."""
 
 
-def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = False) -> int:
-    """Have an engine work on a run, watch it, and return the exit code of how it ended.
+def run_with_engine(begin: RunOpener, given: VerbArguments) -> NoReturn:
+    """Have an engine work on a run, watch it, and leave with the exit code of how it ended.
 
-    With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
-    with which other verbs find the run. With `detach` only the start is awaited.
+    With --json one object goes to standard output, also when the run could not be started. With --detach only the
+    start is awaited.
     """
+    where = format_location_options(given["repo"], given["state"])
+    exit_with(_follow_run(begin, given["as_json"], where, given["detach"]))
+
+
+def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> int:
     try:
         with print_failure_as_json(as_json):
             location, state = begin()

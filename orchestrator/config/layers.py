@@ -178,16 +178,12 @@ def _overlay_values(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 def _merge_tables(into: dict[str, Any], values: Mapping[str, Any]) -> None:
     for key, value in values.items():
-        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
-            _merge_tables(into[key], value)
-        else:
-            into[key] = _copy_tables(value)
-
-
-def _copy_tables(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _copy_tables(inner) for key, inner in value.items()}
-    return value
+        if not isinstance(value, Mapping):
+            into[key] = value
+            continue
+        if not isinstance(into.get(key), dict):
+            into[key] = {}
+        _merge_tables(into[key], value)
 
 
 def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -210,10 +206,14 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _refuse_project_keys(layer: ConfigLayer) -> None:
     for key, _ in iterate_leaf_values(layer.values):
         if is_user_only_key(key):
-            raise UsageProblem(
-                f"{layer.locate_key(key)}: {format_dotted_key(key)} may not be set by the repository being worked on; "
-                f"put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
-            )
+            _raise_untrusted_key(layer, key, "may not be set by the repository being worked on")
+
+
+def _raise_untrusted_key(layer: ConfigLayer, key: tuple[str, ...], problem: str) -> None:
+    raise UsageProblem(
+        f"{layer.locate_key(key)}: {format_dotted_key(key)} {problem}; put it into {get_user_config_path()} or start "
+        "with --trust-project if you trust this repository"
+    )
 
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
@@ -223,11 +223,7 @@ def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> 
     usual = _resolve_layers(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
-            raise UsageProblem(
-                f"{project.locate_key(key)}: {format_dotted_key(key)} may only be lowered "
-                f"by the repository being worked on; put it into {get_user_config_path()} or start with "
-                "--trust-project if you trust this repository"
-            )
+            _raise_untrusted_key(project, key, "may only be lowered by the repository being worked on")
 
 
 def _refuse_foreign_shares(project: ConfigLayer) -> None:
@@ -235,12 +231,9 @@ def _refuse_foreign_shares(project: ConfigLayer) -> None:
     patterns = next((value for key, value in iterate_leaf_values(project.values) if key == _SHARE), ())
     for pattern in patterns if isinstance(patterns, list) else ():
         if isinstance(pattern, str) and (refused := describe_refused_share(pattern)):
-            raise UsageProblem(
-                f"{project.locate_key(_SHARE)}: {format_dotted_key(_SHARE)} may not share "
-                f"{refused} because the repository being worked on asks for it, but places of dependencies alone, "
-                f"such as {', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with "
-                "--trust-project if you trust this repository"
-            )
+            problem = f"may not share {refused} because the repository being worked on asks for it"
+            places = f"but places of dependencies alone, such as {', '.join(DEPENDENCY_PATTERNS)}"
+            _raise_untrusted_key(project, _SHARE, f"{problem}, {places}")
 
 
 def describe_refused_share(pattern: str) -> str:

@@ -10,14 +10,12 @@ import click
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.flags import build_rerun_options
 from orchestrator.cli.options import FILE, VerbArguments, json_option, repository_options, resume_options
-from orchestrator.cli.output import exit_with, print_message
+from orchestrator.cli.output import print_message
 from orchestrator.cli.run_lifecycle import run_with_engine
-from orchestrator.cli.run_lookup import format_location_options, has_live_engine
+from orchestrator.cli.run_lookup import has_live_engine
 from orchestrator.domain.commands.definitions import Publish
-from orchestrator.domain.run.state import RunState
 from orchestrator.migrate.recipe import load_recipe, locate_problems
-from orchestrator.project.options import Options
-from orchestrator.run_control.location import RunLocation, prepare_resume
+from orchestrator.run_control.location import prepare_resume
 from orchestrator.run_control.migration_commands import build_revise_command, list_due_groups
 from orchestrator.run_control.send_command import send_command
 
@@ -50,10 +48,4 @@ def resume_command(run: str | None, recipe: Path | None, **given: Unpack[VerbArg
         send_command(location.directory, revise)
     elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, location, state)):
         send_command(location.directory, Publish(groups=due))
-    begin = partial(_prepare, build_rerun_options(given), location)
-    where = format_location_options(given["repo"], given["state"])
-    exit_with(run_with_engine(begin, given["as_json"], where, given["detach"]))
-
-
-def _prepare(options: Options, location: RunLocation) -> tuple[RunLocation, RunState]:
-    return prepare_resume(options, location.directory.run)
+    run_with_engine(partial(prepare_resume, build_rerun_options(given), location.directory.run), given)

@@ -23,7 +23,6 @@ from orchestrator.cli.options import (
 )
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.run_lifecycle import print_failure_as_json, run_with_engine
-from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.state.derivation import read_state
@@ -104,10 +103,7 @@ def run_command(recipe: Path, **given: Unpack[_RunArguments]) -> None:
         exit_with(print_dry_run(options, recipe, dry_run_options, given["report"], given["as_json"]))
     with print_failure_as_json(given["as_json"]):
         _require_dry_run(given)
-    where = format_location_options(given["repo"], given["state"])
-    exit_with(
-        run_with_engine(partial(_create_run, options, recipe, work_filter), given["as_json"], where, given["detach"])
-    )
+    run_with_engine(partial(_create_run, options, recipe, work_filter), given)
 
 
 def _require_dry_run(given: _RunArguments) -> None:

@@ -7,9 +7,7 @@ import click
 
 from orchestrator.cli.flags import build_rerun_options
 from orchestrator.cli.options import VerbArguments, json_option, repository_options, resume_options
-from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
-from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.run_control.location import prepare_resume
 
 
@@ -27,6 +25,4 @@ def resume_command(run: str | None, **given: Unpack[VerbArguments]) -> None:
     orchestrate resume
     orchestrate resume 7f3a --budget-usd 20
     """
-    where = format_location_options(given["repo"], given["state"])
-    begin = partial(prepare_resume, build_rerun_options(given), run)
-    exit_with(run_with_engine(begin, given["as_json"], where, given["detach"]))
+    run_with_engine(partial(prepare_resume, build_rerun_options(given), run), given)

@@ -16,9 +16,7 @@ from orchestrator.cli.options import (
     repository_options,
     run_options,
 )
-from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
-from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options
@@ -91,8 +89,7 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
 
         print_plan(options, goal, given["as_json"])
         return
-    where = format_location_options(given["repo"], given["state"])
-    exit_with(run_with_engine(partial(_create_run, options, goal), given["as_json"], where, given["detach"]))
+    run_with_engine(partial(_create_run, options, goal), given)
 
 
 def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
