@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 
 import click
 
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
@@ -83,6 +84,12 @@ def _load_redactor() -> "Redactor":
 def print_alarm(text: str, *, err: bool = True) -> None:
     """Print a line that nobody may miss: in red, where that can be shown."""
     click.secho(strip_controls(text), fg="red", bold=True, err=err)
+
+
+def warn_if_unsafe(is_unsafe: bool, *, err: bool = True) -> None:
+    """Print an alarm if there is no sandbox around commands."""
+    if is_unsafe:
+        print_alarm(UNSAFE_BANNER, err=err)
 
 
 def convert_to_user_error(error: Exception) -> OrchestrateError | None:

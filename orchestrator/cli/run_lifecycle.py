@@ -8,10 +8,9 @@ import click
 
 from orchestrator.cli.engine_follower import Detached, follow_engine, start_background_engine
 from orchestrator.cli.options import VerbArguments
-from orchestrator.cli.output import convert_to_user_error, exit_with, print_alarm, print_message, print_object
+from orchestrator.cli.output import convert_to_user_error, exit_with, print_message, print_object, warn_if_unsafe
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
 from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
@@ -37,7 +36,7 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
     try:
         with print_failure_as_json(as_json):
             location, state = begin()
-            _warn_of_no_sandbox(state)
+            warn_if_unsafe(state.is_unsafe)
             if needs_engine(location, state):
                 if detach:
                     return _start_in_background(location, as_json, where)
@@ -47,7 +46,7 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
             print_message(_format_background_notice(detached.location, where))
         return 0
     print_message("")
-    _warn_of_no_sandbox(state)
+    warn_if_unsafe(state.is_unsafe)
     for text in render_summary_lines(state, where):
         print_message(text)
     if as_json:
@@ -66,11 +65,6 @@ def print_failure_as_json(as_json: bool) -> Iterator[None]:
         if as_json and problem:
             print_object(RunFailure(error=str(problem), exit=problem.exit_code).as_object())
         raise
-
-
-def _warn_of_no_sandbox(state: RunState) -> None:
-    if state.is_unsafe:
-        print_alarm(UNSAFE_BANNER)
 
 
 def _start_in_background(location: RunLocation, as_json: bool, where: str) -> int:

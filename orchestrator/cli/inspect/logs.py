@@ -9,11 +9,10 @@ import click
 
 from orchestrator.cli.documents import EventLine, HitLine
 from orchestrator.cli.journal_reader import open_run_journal
-from orchestrator.cli.output import format_json, print_alarm, print_message
+from orchestrator.cli.output import format_json, print_message, warn_if_unsafe
 from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
@@ -73,8 +72,8 @@ def logs_command(
 def _print_sandbox_alarm(store: EventStore, as_json: bool) -> None:
     """Print an alarm first if the run has no sandbox."""
     for first in islice(store.read_events(), 0 if as_json else 1):
-        if isinstance(first.event, RunStarted) and first.event.settings.get("hands", {}).get("without_sandbox"):
-            print_alarm(UNSAFE_BANNER, err=False)
+        if isinstance(first.event, RunStarted):
+            warn_if_unsafe(first.event.settings.get("hands", {}).get("without_sandbox"), err=False)
 
 
 def _search(directory: RunDirectory, task: str | None, query: str, limit: int, as_json: bool) -> None:

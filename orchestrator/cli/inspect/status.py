@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.output import print_lines, print_object, warn_if_unsafe
 from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.projection import read_projection
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from orchestrator.domain.run.state import RunState
     from orchestrator.journal.storage.event_reader import EventReader
     from orchestrator.report.log.last_event import LastSessionEvent
+    from orchestrator.report.migration.burndown_text import BurndownGlyphs
     from orchestrator.report.run.model import RunStatus
 
 _FRESH_S = 2.0
@@ -47,11 +47,15 @@ def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -
         print_status_object(directory)
         return
     with read_status(directory) as status:
-        from orchestrator.report.run.status_text import render_status_lines
+        print_status(status)
 
-        if status.unsafe:
-            print_alarm(UNSAFE_BANNER, err=False)
-        print_lines(render_status_lines(status))
+
+def print_status(status: "RunStatus", *glyphs: "BurndownGlyphs") -> None:
+    """Print a status for a person."""
+    from orchestrator.report.run.status_text import render_status_lines
+
+    warn_if_unsafe(status.unsafe, err=False)
+    print_lines(render_status_lines(status, *glyphs))
 
 
 def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:

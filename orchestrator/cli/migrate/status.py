@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from orchestrator.cli.inspect.status import print_status_object, read_status
-from orchestrator.cli.output import print_alarm, print_document, print_lines, print_object
+from orchestrator.cli.inspect.status import print_status, print_status_object, read_status
+from orchestrator.cli.output import print_document, print_lines, print_object
 from orchestrator.cli.run_lookup import pass_run_directory
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 
@@ -51,15 +50,7 @@ def status_command(directory: RunDirectory, path: str | None, by: str | None, wa
     else:
         with read_status(directory) as status:
             _require_migration(status.mode, status.run)
-            _print_status(status)
-
-
-def _print_status(status: "RunStatus") -> None:
-    from orchestrator.report.run.status_text import render_status_lines
-
-    if status.unsafe:
-        print_alarm(UNSAFE_BANNER, err=False)
-    print_lines(render_status_lines(status, choose_glyphs()))
+            print_status(status, choose_glyphs())
 
 
 def _require_migration(mode: str, run: str) -> None:
@@ -128,7 +119,7 @@ def _print_change(status: "RunStatus", as_json: bool) -> None:
         print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()
-        _print_status(status)
+        print_status(status, choose_glyphs())
 
 
 def choose_glyphs() -> "BurndownGlyphs":
