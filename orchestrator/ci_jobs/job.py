@@ -15,8 +15,12 @@ from orchestrator.ci.handover import ARCHIVE_FILE, Handover, write_handover
 from orchestrator.ci.job_outputs import JobResult
 from orchestrator.ci.lease import LeaseRecord, check_key, claim_lease, create_lease
 from orchestrator.ci.remote_state import RemoteState, check_remote, find_key
-from orchestrator.ci_jobs.handover import collect_pull_request_wishes, keep_pull_request_refs
-from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
+from orchestrator.ci_jobs.handover import (
+    collect_pull_request_wishes,
+    keep_pull_request_refs,
+    limit_remote_wait,
+    push_run_state,
+)
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.refs import RunRefs

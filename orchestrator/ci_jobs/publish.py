@@ -9,8 +9,7 @@ from anyio import to_thread
 
 from orchestrator.ci.handover import RequestedPullRequest
 from orchestrator.ci.job_outputs import JobResult, PublishedDocument
-from orchestrator.ci_jobs.handover import DeliveredRun, receive_handover
-from orchestrator.ci_jobs.remote_state import limit_remote_wait
+from orchestrator.ci_jobs.handover import DeliveredRun, limit_remote_wait, receive_handover
 from orchestrator.config.layers import merge_settings
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.cli.output import print_document, warn_if_unsafe
+from orchestrator.cli.output import print_document, warn_if_unsafe, write_report_file
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
-from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import locate_problems

@@ -7,8 +7,7 @@ import click
 
 from orchestrator.cli.journal_reader import read_state_tolerantly
 from orchestrator.cli.migrate.status import choose_glyphs
-from orchestrator.cli.output import print_document
-from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
+from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
 from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
