@@ -38,6 +38,12 @@ class Options:
     read_only: tuple[str, ...] = ()
     trust_project: bool = False
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The flags, with the directories among them by absolute paths."""
+        directories = [str(Path(name).expanduser().absolute()) for name in self.read_only]
+        return merge_settings(self.flags, {"hands": {"read_only": directories}} if directories else {})
+
 
 @dataclass(frozen=True)
 class ProjectContext:
@@ -60,13 +66,7 @@ def load_project_context(options: Options) -> ProjectContext:
         UsageProblem: it is no repository, has no commit, or its configuration is wrong.
     """
     repository = open_repository(options.repository)
-    flags = dict(options.flags)
-    if options.read_only:
-        read_only = []
-        for directory in options.read_only:
-            read_only.append(str(Path(directory).expanduser().absolute()))
-        flags["hands"] = dict(flags.get("hands", {})) | {"read_only": read_only}
-    loaded = load_config(repository.root, flags, trust_project=options.trust_project)
+    loaded = load_config(repository.root, options.values, trust_project=options.trust_project)
     config = resolve_script_paths(loaded.config)
     if config.hands.without_sandbox:
         refuse_in_ci(os.environ)
