@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -39,16 +38,13 @@ class JobResultFields(Document):
     result: RunResult | None
 
 
-class JobResultDocument(JobResultFields):
+class JobResultDocument(JobResultFields, schema="orchestrate.ci-result/1"):
     """The output of `ci run`."""
 
-    schema_name: Literal["orchestrate.ci-result/1"] = Field(default="orchestrate.ci-result/1", alias="schema")
 
-
-class PublishedDocument(JobResultFields):
+class PublishedDocument(JobResultFields, schema="orchestrate.published/1"):
     """The output of `ci publish`: the end of the first job, and where its pull requests are now."""
 
-    schema_name: Literal["orchestrate.published/1"] = Field(default="orchestrate.published/1", alias="schema")
     pull_requests: tuple[OpenedPullRequest, ...]
 
 

@@ -14,10 +14,9 @@ from orchestrator.ports.hands import CommandEnding, PolicyExplanation
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 
 
-class ExportDocument(Document):
+class ExportDocument(Document, schema="orchestrate.export/1"):
     """The output of `run export`; `bytes` is the size of the archive."""
 
-    schema_name: Literal["orchestrate.export/1"] = Field(default="orchestrate.export/1", alias="schema")
     run: str
     place: str
     bytes: int
@@ -28,14 +27,13 @@ class ExportDocument(Document):
     missing: tuple[str, ...]
 
 
-class ImportDocument(Document):
+class ImportDocument(Document, schema="orchestrate.import/1"):
     """The output of `run import`.
 
     `settings` are those that are not the reader's own, `replaced` those of which the reader's count, `absent` paths
     that this machine lacks.
     """
 
-    schema_name: Literal["orchestrate.import/1"] = Field(default="orchestrate.import/1", alias="schema")
     run: str
     how: str
     events: int
@@ -50,10 +48,9 @@ class ImportDocument(Document):
     replaced: tuple[str, ...]
 
 
-class CommandDocument(Document):
+class CommandDocument(Document, schema="orchestrate.command/1"):
     """The output of a verb that tells a run something; `refused` is the reason, empty if the command was taken."""
 
-    schema_name: Literal["orchestrate.command/1"] = Field(default="orchestrate.command/1", alias="schema")
     run: str
     key: str
     do: str
@@ -70,18 +67,16 @@ class RequirementCheck(ReadModel):
     detail: str
 
 
-class DoctorDocument(Document):
+class DoctorDocument(Document, schema="orchestrate.doctor/1"):
     """The output of `doctor`."""
 
-    schema_name: Literal["orchestrate.doctor/1"] = Field(default="orchestrate.doctor/1", alias="schema")
     ok: bool
     findings: tuple[RequirementCheck, ...]
 
 
-class PlanDocument(Document):
+class PlanDocument(Document, schema="orchestrate.plan/1"):
     """The output of `plan`: the contract, and the planner's plan, or its handoff where there is nothing to do."""
 
-    schema_name: Literal["orchestrate.plan/1"] = Field(default="orchestrate.plan/1", alias="schema")
     goal: str
     criteria: tuple[Criterion, ...]
     rationale: Omittable[str] = None
@@ -104,19 +99,17 @@ class SentCommand(ReadModel):
     command: dict[str, JsonValue] = Field(json_schema_extra={"required": ["do"]})
 
 
-class InboxDocument(Document):
+class InboxDocument(Document, schema="orchestrate.inbox/1"):
     """The output of `inbox`: the questions that wait for a person, and the commands that no engine has taken."""
 
-    schema_name: Literal["orchestrate.inbox/1"] = Field(default="orchestrate.inbox/1", alias="schema")
     run: str
     waiting: tuple[Approval, ...]
     sent: tuple[SentCommand, ...]
 
 
-class RepairDocument(Document):
+class RepairDocument(Document, schema="orchestrate.repair/1"):
     """The output of `repair`; a journal that was sound has none of the fields of a `RepairResult`."""
 
-    schema_name: Literal["orchestrate.repair/1"] = Field(default="orchestrate.repair/1", alias="schema")
     run: str
     repaired: bool
     problem: Omittable[str] = None
@@ -132,10 +125,9 @@ NOT_RUN: Literal["not run"] = "not run"
 _ExitCode = Annotated[int | SkipJsonSchema[Literal["not run"]] | None, Field(exclude_if=lambda value: value == NOT_RUN)]
 
 
-class HandsExecDocument(Document):
+class HandsExecDocument(Document, schema="orchestrate.hands.exec/1"):
     """The output of `hands exec`: the `policy` if it was to be explained, the other fields if a command was run."""
 
-    schema_name: Literal["orchestrate.hands.exec/1"] = Field(default="orchestrate.hands.exec/1", alias="schema")
     command: str
     policy: Omittable[PolicyExplanation] = None
     ending: Omittable[CommandEnding] = None
@@ -153,17 +145,15 @@ class SchemaRow(ReadModel):
     printed_by: str
 
 
-class SchemasDocument(Document):
+class SchemasDocument(Document, schema="orchestrate.schemas/1"):
     """The output of `config schema` without a name."""
 
-    schema_name: Literal["orchestrate.schemas/1"] = Field(default="orchestrate.schemas/1", alias="schema")
     schemas: tuple[SchemaRow, ...]
 
 
-class ConfigDocument(Document):
+class ConfigDocument(Document, schema="orchestrate.config/1"):
     """The output of `config show`; `origins` says where each value comes from, if that was asked for."""
 
-    schema_name: Literal["orchestrate.config/1"] = Field(default="orchestrate.config/1", alias="schema")
     values: dict[str, JsonValue]
     origins: Omittable[dict[str, str]] = None
 
@@ -177,24 +167,21 @@ class TemplateRow(ReadModel):
     needs: tuple[str, ...]
 
 
-class TemplatesDocument(Document):
+class TemplatesDocument(Document, schema="orchestrate.recipes/1"):
     """The output of `migrate init --list`."""
 
-    schema_name: Literal["orchestrate.recipes/1"] = Field(default="orchestrate.recipes/1", alias="schema")
     recipes: tuple[TemplateRow, ...]
 
 
-class RecipeSchemaDocument(Document):
+class RecipeSchemaDocument(Document, schema="orchestrate.recipe-schema/1"):
     """The output of `migrate schema --out`: the file that was written."""
 
-    schema_name: Literal["orchestrate.recipe-schema/1"] = Field(default="orchestrate.recipe-schema/1", alias="schema")
     file: Path
 
 
-class CiEventDocument(Document):
+class CiEventDocument(Document, schema="orchestrate.ci-event/1"):
     """The output of `ci event`: the goal, and the outputs for the steps that follow."""
 
-    schema_name: Literal["orchestrate.ci-event/1"] = Field(default="orchestrate.ci-event/1", alias="schema")
     goal: str
     key: str
     run: str

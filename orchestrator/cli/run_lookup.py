@@ -34,7 +34,7 @@ def find_state_directory(repository: Path, state: str) -> StateDirectory:
     return StateDirectory.open_for(find_checkout_root(repository), state or _read_configured_state(os.environ))
 
 
-def pass_run_directory(function: Callable[..., None]) -> Callable[..., None]:
+def pass_run_directory(function: Callable[..., None]) -> Any:  # noqa: ANN401
     """Give a verb RUN, --repo, --state and --json, and pass it the run as `directory`: the latest if not named."""
 
     @wraps(function)

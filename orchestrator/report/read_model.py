@@ -1,6 +1,6 @@
 """The base of what `--json` prints: frozen models from which both the objects and their JSON Schemas are made."""
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -39,9 +39,16 @@ class ReadModel(FrozenModel):
 
 
 class Document(ReadModel):
-    """An object that a verb prints. Each kind narrows `schema_name` to its own name with a default."""
+    """An object that a verb prints. Each kind names its schema, as in `class CostReport(Document, schema=…)`."""
 
-    schema_name: str = Field(alias="schema")
+    schema_name: str = Field(default="", alias="schema")
+
+    def __init_subclass__(cls, schema: str = "", **config: Any) -> None:  # noqa: ANN401
+        """Make the name of the schema the only value of `schema_name`."""
+        if schema:
+            cls.__annotations__["schema_name"] = Literal[schema]
+            cls.schema_name = Field(default=schema, alias="schema")
+        super().__init_subclass__(**config)
 
     def copy_fields(self) -> dict[str, Any]:
         """Return all fields but the schema's name, for a document that says more."""

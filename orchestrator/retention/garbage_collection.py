@@ -10,10 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from anyio import to_thread
-from pydantic import Field
 
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import RunId
@@ -51,13 +49,12 @@ class CollectionRequest:
     is_dry: bool = False
 
 
-class CollectionResult(Document, frozen=False):
+class CollectionResult(Document, frozen=False, schema="orchestrate.gc/1"):
     """The output of `gc`: what was removed, or would be. `kept` are the runs past retention that stay, and why.
 
     `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
     """
 
-    schema_name: Literal["orchestrate.gc/1"] = Field(default="orchestrate.gc/1", alias="schema")
     dry_run: bool
     workspaces: tuple[str, ...] = ()
     runs: tuple[RunId, ...] = ()

@@ -5,7 +5,6 @@ import shlex
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Literal
 
 from anyio import to_thread
 from pydantic import Field
@@ -49,10 +48,9 @@ class ProjectFileRequest:
     is_dry: bool = False
 
 
-class ProjectFile(Document):
+class ProjectFile(Document, schema="orchestrate.initial/1"):
     """The file, its text, its findings, and what a person has to do."""
 
-    schema_name: Literal["orchestrate.initial/1"] = Field(default="orchestrate.initial/1", alias="schema")
     file: Path
     is_written: bool = Field(alias="written")
     text: str

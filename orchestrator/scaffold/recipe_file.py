@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from anyio import to_thread
 from pydantic import Field, PlainSerializer
@@ -47,10 +47,9 @@ class RecipeRequest:
         return COMMAND_TEMPLATE
 
 
-class WrittenRecipe(Document):
+class WrittenRecipe(Document, schema="orchestrate.init/1"):
     """The recipe that was written, the findings it rests on, and what it finds."""
 
-    schema_name: Literal["orchestrate.init/1"] = Field(default="orchestrate.init/1", alias="schema")
     file: Path
     template: Annotated[RecipeTemplate, PlainSerializer(attrgetter("name"), return_type=str)] = Field(alias="from")
     findings: Findings = Field(alias="found")

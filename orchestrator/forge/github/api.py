@@ -51,7 +51,8 @@ class GitHubApi:
         found: list[_Model] = []
         for page in range(1, _PAGES + 1):
             reply = await self.send_request("GET", path, query={**query, "per_page": str(_PER_PAGE), "page": str(page)})
-            found += self._parse(items, reply, within)
+            entries = self._parse(items, reply, within)
+            found += entries
             if not reply.has_next_page:
                 return found
         problem = f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries"

@@ -1,9 +1,5 @@
 """JSON models of the plan of a migration: `orchestrate.inventory/2`."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from orchestrator.domain.migration.files import SitePlace
 from orchestrator.report.migration.full_report_model import ReportedInvariant
 from orchestrator.report.read_model import Document, ReadModel
@@ -67,10 +63,9 @@ class PlannedCheck(ReadModel):
     run: str
 
 
-class InventoryDocument(Document):
+class InventoryDocument(Document, schema="orchestrate.inventory/2"):
     """The output of `migrate plan`: what is in scope, how it is divided, and how it would be changed and tested."""
 
-    schema_name: Literal["orchestrate.inventory/2"] = Field(default="orchestrate.inventory/2", alias="schema")
     migration: str
     revision: str
     base: str

@@ -2,8 +2,6 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
-
 from orchestrator.replay.comparison.requests import Divergence
 from orchestrator.report.read_model import Document, ReadModel
 
@@ -83,10 +81,9 @@ class ComparedRole(ReadModel):
     spent: RepeatSpending
 
 
-class ReplayDocument(Document):
+class ReplayDocument(Document, schema="orchestrate.replay/1"):
     """The output of `replay`; `kept` is the directory that was kept on demand."""
 
-    schema_name: Literal["orchestrate.replay/1"] = Field(default="orchestrate.replay/1", alias="schema")
     run: str
     mode: Literal["goal", "migration"]
     same: bool

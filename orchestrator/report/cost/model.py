@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from orchestrator.domain.ids import RunId, TaskId
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 
@@ -102,10 +100,9 @@ class WasteCostLine(CostLine):
     count: int
 
 
-class CostReport(Document):
+class CostReport(Document, schema="orchestrate.cost/1"):
     """The output of `cost`: a run's cost from every side. Shares are measured in `share_of`."""
 
-    schema_name: Literal["orchestrate.cost/1"] = Field(default="orchestrate.cost/1", alias="schema")
     run: RunId
     share_of: CostMeasure
     total: Amount

@@ -2,8 +2,6 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
-
 from orchestrator.domain.ids import CommitId, SessionId, TaskId
 from orchestrator.domain.judging.check import ReceiptStatus, TestCounts
 from orchestrator.domain.judging.forge_check import ForgeCheck
@@ -121,13 +119,12 @@ class ReportedTask(ReadModel):
         return self.status in _LANDED
 
 
-class RunReport(RunFields):
+class RunReport(RunFields, schema="orchestrate.run-report/1"):
     """The output of `report --data`, of which all forms of the report are made: the result with everything behind it.
 
     `settings` are those that the run began with, `settings_changed` what later resumes gave.
     """
 
-    schema_name: Literal["orchestrate.run-report/1"] = Field(default="orchestrate.run-report/1", alias="schema")
     next: str
     repository: str
     target: str

@@ -1,9 +1,5 @@
 """JSON models of the report on judging."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from orchestrator.domain.ids import RunId, TaskId
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.cost.model import Amount
@@ -63,10 +59,9 @@ class ReceiptCounts(ReadModel):
     seconds: float
 
 
-class JudgingReport(Document):
+class JudgingReport(Document, schema="orchestrate.report/1"):
     """The output of `report`: what judging came to, in one run or in many."""
 
-    schema_name: Literal["orchestrate.report/1"] = Field(default="orchestrate.report/1", alias="schema")
     runs: tuple[RunId, ...]
     task: TaskId | None
     least_basis: int

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
-
 from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
 from orchestrator.report.cost.model import Amount
 from orchestrator.report.read_model import Document, ReadModel
@@ -73,12 +71,9 @@ class GroupSummary(ReadModel):
     top_reason: str
 
 
-class GroupsDocument(Document):
+class GroupsDocument(Document, schema="orchestrate.migration-groups/1"):
     """The output of `migrate status --by`: all groups of one kind, those with most left first."""
 
-    schema_name: Literal["orchestrate.migration-groups/1"] = Field(
-        default="orchestrate.migration-groups/1", alias="schema"
-    )
     run: str
     by: GroupKind
     groups: tuple[GroupSummary, ...]
@@ -189,10 +184,8 @@ class BurndownFields(Document):
         return sum(self.now.files.values()) - self.now.files.get(FileStatus.NOTHING_TO_DO, 0)
 
 
-class Burndown(BurndownFields):
+class Burndown(BurndownFields, schema="orchestrate.burndown/1"):
     """The part of the status of a migration that tells where it stands."""
-
-    schema_name: Literal["orchestrate.burndown/1"] = Field(default="orchestrate.burndown/1", alias="schema")
 
 
 NO_GROUP = "-"

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from orchestrator.domain.migration.files import SitePlace
 from orchestrator.report.read_model import Document, ReadModel
 
@@ -84,10 +82,9 @@ class DryRunGate(ReadModel):
     unsettled: tuple[str, ...]
 
 
-class DryRunReport(Document):
+class DryRunReport(Document, schema="orchestrate.dry-run/1"):
     """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites."""
 
-    schema_name: Literal["orchestrate.dry-run/1"] = Field(default="orchestrate.dry-run/1", alias="schema")
     migration: str
     title: str
     revision: str

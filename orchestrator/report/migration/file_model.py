@@ -1,9 +1,5 @@
 """The read models of one file and of one shard: `orchestrate.migration-file/1`, `orchestrate.migration-shard/1`."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from orchestrator.domain.migration.files import FileStatus, ShardStatus
 from orchestrator.report.read_model import Document, ReadModel
 
@@ -29,10 +25,9 @@ class FileMove(ReadModel):
     is_cached: bool
 
 
-class FileDetails(Document):
+class FileDetails(Document, schema="orchestrate.migration-file/1"):
     """A file with all its sites and tries; `commit` is the one of its shard, if the file landed in it."""
 
-    schema_name: Literal["orchestrate.migration-file/1"] = Field(default="orchestrate.migration-file/1", alias="schema")
     run: str
     path: str
     status: FileStatus
@@ -59,12 +54,9 @@ class ShardFile(ReadModel):
     reason: str
 
 
-class ShardDetails(Document):
+class ShardDetails(Document, schema="orchestrate.migration-shard/1"):
     """A shard with its files; `held` is the reason why a person holds it back, or empty."""
 
-    schema_name: Literal["orchestrate.migration-shard/1"] = Field(
-        default="orchestrate.migration-shard/1", alias="schema"
-    )
     run: str
     name: str
     status: ShardStatus

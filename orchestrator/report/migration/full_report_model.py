@@ -1,9 +1,5 @@
 """The read models of the report of a migration: `orchestrate.migration-report/1`."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.report.migration.burndown_model import BurndownFields
 from orchestrator.report.read_model import Omittable, ReadModel
@@ -47,12 +43,9 @@ class ReportedInvariant(ReadModel):
         return [(name, str(value)) for name, value in self.as_object().items() if name != "kind"]
 
 
-class MigrationReport(BurndownFields):
+class MigrationReport(BurndownFields, schema="orchestrate.migration-report/1"):
     """The burndown in full, with what the run says of itself, the recipe's invariants as written, and every file."""
 
-    schema_name: Literal["orchestrate.migration-report/1"] = Field(
-        default="orchestrate.migration-report/1", alias="schema"
-    )
     outcome: str
     reason: str
     base: str

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from orchestrator.report.read_model import Document, ReadModel
 
 
@@ -31,10 +29,9 @@ class CheckedSite(ReadModel):
     is_over: bool
 
 
-class SiteCheckReport(Document):
+class SiteCheckReport(Document, schema="orchestrate.ratchet/1"):
     """The verdict on one commit; `since` is the earlier one it was compared with, or empty."""
 
-    schema_name: Literal["orchestrate.ratchet/1"] = Field(default="orchestrate.ratchet/1", alias="schema")
     migration: str
     commit: str
     since: str

@@ -195,25 +195,21 @@ class RunFields(Document):
     journal: str
 
 
-class RunResult(RunFields):
+class RunResult(RunFields, schema="orchestrate.result/1"):
     """The output of `run` and `migrate run`: the outcome of a run, or how far it has come."""
 
-    schema_name: Literal["orchestrate.result/1"] = Field(default="orchestrate.result/1", alias="schema")
 
-
-class StartedRun(Document):
+class StartedRun(Document, schema="orchestrate.started/1"):
     """The output of a verb that leaves a run to an engine in the background."""
 
-    schema_name: Literal["orchestrate.started/1"] = Field(default="orchestrate.started/1", alias="schema")
     outcome: Literal["started"] = "started"
     run: RunId
     journal: str
 
 
-class RunFailure(Document):
+class RunFailure(Document, schema="orchestrate.error/1"):
     """The output of a verb whose run could not be started."""
 
-    schema_name: Literal["orchestrate.error/1"] = Field(default="orchestrate.error/1", alias="schema")
     outcome: Literal["not-started"] = "not-started"
     error: str
     exit: int
@@ -272,7 +268,7 @@ class DiskSizes(ReadModel):
     total: int = 0
 
 
-class RunStatus(RunFields):
+class RunStatus(RunFields, schema="orchestrate.status/1"):
     """The output of `status`: the result so far, the plan, budgets, and for a migration its `burndown`.
 
     `seq` is the last event it knows. `is_live` and `disk` are what the reader measures: the journal does not hold them.
@@ -281,7 +277,6 @@ class RunStatus(RunFields):
 
     model_config = ConfigDict(extra="forbid")  # so that a status which another version stored is derived anew
 
-    schema_name: Literal["orchestrate.status/1"] = Field(default="orchestrate.status/1", alias="schema")
     is_live: bool = False
     seq: int
     budget: BudgetUsage

@@ -1,9 +1,5 @@
 """JSON models of one task, or one file of a migration."""
 
-from typing import Literal
-
-from pydantic import Field
-
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.judging.check import Difference, Receipt
 from orchestrator.domain.migration.files import FileRecord
@@ -25,13 +21,12 @@ class ReceiptDetails(Receipt, ReadModel):
     again: str | None
 
 
-class TaskDetails(Document):
+class TaskDetails(Document, schema="orchestrate.task/1"):
     """The output of `show` for a task: everything that happened to it.
 
     Only the root has a `contract` and the verdicts on it (`iterations`).
     """
 
-    schema_name: Literal["orchestrate.task/1"] = Field(default="orchestrate.task/1", alias="schema")
     task: TaskState
     contract: tuple[CriterionResult, ...]
     iterations: tuple[IterationVerdict, ...]
@@ -40,10 +35,9 @@ class TaskDetails(Document):
     spent: Usage | None
 
 
-class FileEvidence(Document):
+class FileEvidence(Document, schema="orchestrate.file/1"):
     """The output of `show` for a file of a migration, with the evidence of its last ejection."""
 
-    schema_name: Literal["orchestrate.file/1"] = Field(default="orchestrate.file/1", alias="schema")
     file: FileRecord
     difference: Difference | None
     receipts: tuple[ReceiptDetails, ...]
