@@ -64,8 +64,12 @@ async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[Reques
 
 
 def _index_opened_requests(state: RunState) -> dict[str, PrOpened]:
-    opened = (*([state.pr] if state.pr else []), *state.migration.prs.values())
-    return {pr.group: pr for pr in opened if pr.forge == "local"}
+    return {pr.group: pr for pr in list_opened_requests(state) if pr.forge == "local"}
+
+
+def list_opened_requests(state: RunState) -> list[PrOpened]:
+    """Return all pull requests that a run has opened."""
+    return list(filter(None, (state.pr, *state.migration.prs.values())))
 
 
 async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:

@@ -261,9 +261,8 @@ def _refuse_dangerous_keys(layer: ConfigLayer) -> None:
     for key, _ in iterate_leaf_values(layer.values):
         if any(_matches_pattern(pattern, key) for pattern in _PROJECT_FORBIDDEN_KEYS):
             _raise_dangerous_key(layer, key, format_dotted_key(key))
-    hooks = layer.values.get(_HOOKS)
-    for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-        if isinstance(hook, Mapping) and hook.get("trusted"):
+    for number, hook in _iterate_entries(layer, _HOOKS):
+        if hook.get("trusted"):
             _raise_dangerous_key(layer, (_HOOKS, number, "trusted"), "a trusted hook")
 
 
@@ -280,14 +279,20 @@ def _refuse_per_run_key(layer: ConfigLayer) -> None:
 def _refuse_duplicate_criteria(values: Mapping[str, Any], origins: Mapping[str, str], layer: ConfigLayer) -> None:
     """Refuse a criterion whose id an earlier layer gave to a different one; more criteria are allowed."""
     earlier = {entry["id"]: entry for entry in values.get(_CONTRACT, ())}
-    own = layer.values.get(_CONTRACT)
-    for number, entry in enumerate(own if isinstance(own, list) else ()):
-        name = entry.get("id") if isinstance(entry, Mapping) else None
+    for number, entry in _iterate_entries(layer, _CONTRACT):
+        name = entry.get("id")
         if isinstance(name, str) and name in earlier and earlier[name] != entry:
             raise UsageProblem(
                 f"{layer.locate_key((_CONTRACT, number, 'id'))}: contract[{number}].id: there is a criterion {name} "
                 f"already ({origins[_CONTRACT]}); criteria of all files and flags add up: choose another id"
             )
+
+
+def _iterate_entries(layer: ConfigLayer, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the tables of a list of tables with their numbers; nothing of what is no such list."""
+    entries = layer.values.get(name)
+    if isinstance(entries, list):
+        yield from filter(lambda entry: isinstance(entry[1], Mapping), enumerate(entries))
 
 
 def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], subject: str) -> None:

@@ -41,8 +41,10 @@ class Options:
     @property
     def values(self) -> dict[str, Any]:
         """The flags, with the directories among them by absolute paths."""
+        if not self.read_only:
+            return dict(self.flags)
         directories = [str(Path(name).expanduser().absolute()) for name in self.read_only]
-        return merge_settings(self.flags, {"hands": {"read_only": directories}} if directories else {})
+        return merge_settings(self.flags, {"hands": {"read_only": directories}})
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
         UsageProblem: a value cannot stand in such a file, because the forge would take it for an expression.
     """
     text = files(__name__).joinpath(f"{forge}.yml").read_text(encoding="utf-8")
-    quote = _github if forge == "github" else _gitlab
+    quote = _QUOTES[forge]
     words = {"package": quote(decided.package), "limit": decided.time_limit, "minutes": str(decided.job_minutes)}
     words |= {"budget": quote(decided.budget_usd), "budget_text": decided.budget_usd}
     lines = _render_models(forge, decided.models)
@@ -92,11 +92,14 @@ def _quoted(value: str) -> str:
     return '"' + _UNUSUAL.sub(lambda found: f"\\U{ord(found[0]):08x}", value) + '"'
 
 
+_QUOTES = {"github": _github, "gitlab": _gitlab}
+
+
 def _render_models(forge: ForgeKind, models: tuple[RoleModel, ...]) -> list[str]:
     """Return the lines of the models, on GitHub with the keys: GitLab gives a job its secrets by itself."""
-    quote, variable, secrets = _gitlab, "$ORCHESTRATE_MODEL", []
+    quote, variable, secrets = _QUOTES[forge], "$ORCHESTRATE_MODEL", []
     if forge == "github":
-        quote, variable, secrets = _github, "${{ vars.ORCHESTRATE_MODEL }}", list_secrets(models)
+        variable, secrets = "${{ vars.ORCHESTRATE_MODEL }}", list_secrets(models)
     lines = [f"{name}: {quote(value)}" for name, value in _settings(models)]
     for role in sorted(set(ROLES) - {one.role for one in models if one.model}, key=ROLES.index):
         lines.append(f"{_variable(role, 'model')}: {variable}")

@@ -135,4 +135,4 @@ def _render_published(published: PublishedRun) -> list[str]:
     end = published.end
     lines = [f"{to_one_line(end.status)} (job {end.hop} of at most {end.max_hops}): {to_one_line(end.reason)}"]
     lines += [f"pull request: {pr.url or pr.ref}" for pr in published.pull_requests]
-    return [*lines, *(["the next job goes on"] if end.is_resumable else [])]
+    return lines + ["the next job goes on"] * end.is_resumable

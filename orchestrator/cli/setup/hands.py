@@ -107,7 +107,9 @@ def _choose_exit_code(result: CommandResult) -> int:
 def _build_document(
     line: str, explanation: PolicyExplanation | None, result: CommandResult | None
 ) -> HandsExecDocument:
-    fields = {**dict(result), "exit": _CODES.get(result.ending, result.exit_code)} if result else {}
+    if result is None:
+        return HandsExecDocument(command=line, policy=explanation)
+    fields = {**dict(result), "exit": _CODES.get(result.ending, result.exit_code)}
     return HandsExecDocument.model_validate({"command": line, "policy": explanation, **fields})
 
 
