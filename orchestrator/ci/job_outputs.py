@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field
+
 from orchestrator.ci.lease import LeaseRecord
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
@@ -31,7 +33,7 @@ class JobResultFields(Document):
     key: str
     hop: int
     max_hops: int
-    resumable: bool
+    is_resumable: bool = Field(alias="resumable")
     prs: tuple[str, ...]
     result: RunResult | None
 
@@ -93,17 +95,7 @@ class JobResult:
 
     def build_document(self) -> JobResultDocument:
         """Return the object for --json."""
-        return JobResultDocument(
-            status=self.status,
-            exit=self.exit,
-            reason=self.reason,
-            key=self.key,
-            hop=self.hop,
-            max_hops=self.max_hops,
-            resumable=self.is_resumable,
-            prs=tuple(self.prs),
-            result=self.result,
-        )
+        return JobResultDocument.model_validate(self, from_attributes=True)
 
 
 def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_s: float | None) -> JobResult:

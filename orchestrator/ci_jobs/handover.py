@@ -1,31 +1,37 @@
 """Hand a run from the job that works and may only read to the job that may write and works on nothing.
 
-Also answers what a run asks while it lies only in refs, before it goes on.
+Also answers what a run asks while it lies only in refs, before it goes on, and pushes a run's state to its key's.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 from anyio import to_thread
 
 from orchestrator.ci.handover import ARCHIVE_FILE, Handover, RequestedPullRequest, read_handover
-from orchestrator.ci.lease import check_key
+from orchestrator.ci.lease import LeaseRecord, check_key
 from orchestrator.ci.remote_state import RemoteState, StateSuperseded, check_remote
-from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
 from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.local import read_pull_request
 from orchestrator.hands.files.session_folder import open_session
+from orchestrator.portable import archive_ref
 from orchestrator.portable.archive import read_manifest
+from orchestrator.portable.manifest import Manifest
 from orchestrator.portable.run_import import LocalRunAhead
 from orchestrator.project.options import Options, load_project_context, open_repository
 from orchestrator.run_control.location import RunLocation, find_run
 from orchestrator.run_control.transfer import import_run_archive
 from worktrees.git import Git
+from worktrees.object_store.packs import read_object_format
 from worktrees.ref_store.refs import read_ref, set_ref
+
+_LONGEST_S = 1800.0
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,12 @@ async def collect_pull_request_wishes(git: Git, state: RunState) -> tuple[Reques
 
 
 def _index_opened_requests(state: RunState) -> dict[str, PrOpened]:
-    opened = (*([state.pr] if state.pr else []), *state.migration.prs.values())
-    return {pr.group: pr for pr in opened if pr.forge == "local"}
+    return {pr.group: pr for pr in list_opened_requests(state) if pr.forge == "local"}
+
+
+def list_opened_requests(state: RunState) -> list[PrOpened]:
+    """Return all pull requests that a run has opened."""
+    return list(filter(None, (state.pr, *state.migration.prs.values())))
 
 
 async def receive_handover(options: Options, remote: str, directory: Path) -> DeliveredRun:
@@ -133,3 +143,32 @@ def select_waiting_item(state: RunState, named: str) -> str:
     if not named and len(waiting) != 1:
         raise UsageProblem(f"run {state.run.run} does not ask one thing, it asks {listing}: name it")
     return named or waiting[0]
+
+
+async def push_run_state(
+    remote_state: RemoteState, lease: LeaseRecord, manifest: Manifest, archive: Path, scratch: Path
+) -> None:
+    """Push an archive of the lease's run together with the lease; raises as `RemoteState.push_state`.
+
+    The objects that it is pushed as are not kept in the clone: a long job would fill the disk with them.
+    """
+    scratch_git = Git(scratch / "shelf.git")
+    await to_thread.run_sync(scratch_git.git_dir.mkdir)
+    await scratch_git.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(remote_state.git)}")
+    ref = await archive_ref.write_archive_ref(scratch_git, manifest, archive)
+    commit = await scratch_git.run_text("rev-parse", "--verify", ref)
+    await remote_state.push_state(lease, commit, scratch_git.git_dir / "objects")
+
+
+@contextmanager
+def limit_remote_wait(remote: str) -> Iterator[None]:
+    """Limit the time that the block may wait for a remote.
+
+    Raises:
+        EnvironmentProblem: it did not answer.
+    """
+    try:
+        with anyio.fail_after(_LONGEST_S):
+            yield
+    except TimeoutError as error:
+        raise EnvironmentProblem(f"{remote} did not answer within {_LONGEST_S:.0f} s") from error

@@ -15,8 +15,12 @@ from orchestrator.ci.handover import ARCHIVE_FILE, Handover, write_handover
 from orchestrator.ci.job_outputs import JobResult
 from orchestrator.ci.lease import LeaseRecord, check_key, claim_lease, create_lease
 from orchestrator.ci.remote_state import RemoteState, check_remote, find_key
-from orchestrator.ci_jobs.handover import collect_pull_request_wishes, keep_pull_request_refs
-from orchestrator.ci_jobs.remote_state import limit_remote_wait, push_run_state
+from orchestrator.ci_jobs.handover import (
+    collect_pull_request_wishes,
+    keep_pull_request_refs,
+    limit_remote_wait,
+    push_run_state,
+)
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.refs import RunRefs
@@ -240,16 +244,9 @@ async def _write_handover(
     handover = Handover(ticket=lease, tips=job.remote_state.tips)
     if end is not None:
         state = await to_thread.run_sync(read_state, location.directory.journal)
-        handover = Handover(
-            ticket=lease,
-            tips=job.remote_state.tips,
-            status=end.status,
-            exit=end.exit,
-            reason=end.reason,
-            resumable=end.is_resumable,
-            cost_usd=end.cost_usd,
-            pull_requests=await collect_pull_request_wishes(job.git, state),
-        )
+        requests = await collect_pull_request_wishes(job.git, state)
+        ending = {"status": end.status, "exit": end.exit, "reason": end.reason, "resumable": end.is_resumable}
+        handover = handover.model_copy(update={**ending, "cost_usd": end.cost_usd, "pull_requests": requests})
     await to_thread.run_sync(write_handover, job.request.handover, handover, summary)
 
 

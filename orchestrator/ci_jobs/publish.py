@@ -9,8 +9,7 @@ from anyio import to_thread
 
 from orchestrator.ci.handover import RequestedPullRequest
 from orchestrator.ci.job_outputs import JobResult, PublishedDocument
-from orchestrator.ci_jobs.handover import DeliveredRun, receive_handover
-from orchestrator.ci_jobs.remote_state import limit_remote_wait
+from orchestrator.ci_jobs.handover import DeliveredRun, limit_remote_wait, list_opened_requests, receive_handover
 from orchestrator.config.layers import merge_settings
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -136,7 +135,7 @@ def _require_own_request(project: ProjectContext, state: RunState, requested: Re
     """Refuse a pull request of anything but what its run has landed, or on a branch that no run would use."""
     pull_request, run = requested.request, state.run
     landed = {}
-    for pr in (*([state.pr] if state.pr else []), *state.migration.prs.values()):
+    for pr in list_opened_requests(state):
         landed[pr.branch or run.branch] = pr.head
     branch, commit = pull_request.head, pull_request.commit
     is_landed = landed.get(branch) == commit and is_object_id(commit)

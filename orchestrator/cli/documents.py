@@ -6,14 +6,12 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
-from orchestrator.domain.ids import RunId
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.handoff import Verified
 from orchestrator.domain.run.task import TaskDraft
 from orchestrator.ports.hands import CommandEnding, PolicyExplanation
 from orchestrator.report.read_model import Document, Omittable, ReadModel
-from orchestrator.retention.policy import KeptRun
 
 
 class ExportDocument(Document, schema="orchestrate.export/1"):
@@ -120,22 +118,6 @@ class RepairDocument(Document, schema="orchestrate.repair/1"):
     set_aside: Omittable[tuple[tuple[int, int], ...]] = None
     blobs: Omittable[dict[str, tuple[int, ...]]] = None
     aside: Omittable[str] = None
-
-
-class CollectionDocument(Document, schema="orchestrate.gc/1"):
-    """The output of `gc`: the fields of a `CollectionResult`."""
-
-    dry_run: bool
-    workspaces: tuple[str, ...]
-    runs: tuple[RunId, ...]
-    refs: tuple[str, ...]
-    logs: tuple[str, ...]
-    caches: tuple[str, ...]
-    locks: tuple[str, ...]
-    locked: tuple[str, ...]
-    deps: tuple[str, ...]
-    kept: tuple[KeptRun, ...]
-    freed_bytes: int
 
 
 NOT_RUN: Literal["not run"] = "not run"

@@ -1,13 +1,11 @@
 """Conversion of a verb's options to configuration values."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from orchestrator.cli.options import VerbArguments
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
-from orchestrator.config.layers import merge_settings
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.project.options import Options
 
@@ -94,7 +92,4 @@ def build_options(given: VerbArguments) -> Options:
 def build_rerun_options(given: VerbArguments) -> Options:
     """Return the options of a verb for a run that has begun: its `--read-only` directories are settings of the run."""
     options = build_options(given)
-    directories = [str(Path(name).expanduser().absolute()) for name in options.read_only]
-    if directories:
-        options = Options(options.repository, merge_settings(options.flags, {"hands": {"read_only": directories}}))
-    return options
+    return Options(options.repository, options.values)

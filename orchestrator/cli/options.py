@@ -47,6 +47,7 @@ repository_options = _combine_options(
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+common_options = _combine_options(repository_options, json_option)
 settings_option = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
 config_options = _combine_options(
     settings_option,

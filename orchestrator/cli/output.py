@@ -1,4 +1,4 @@
-"""Print to standard output and standard error, without anything that can steer a terminal."""
+"""Print to standard output and standard error, without anything that can steer a terminal; write report files."""
 
 import json
 import os
@@ -6,22 +6,25 @@ import re
 import sys
 import unicodedata
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 
 import click
 
+from orchestrator.cli.options import FILE_OR_STDOUT
+from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem, convert_error
 
 if TYPE_CHECKING:
     from orchestrator.redact.redactor import Redactor
 
+_STDOUT = Path("-")
 _UNUSUAL = compile_lazily(r"[^\n -~]")
 
 
@@ -35,7 +38,6 @@ class Printable(Protocol):
 
     def as_object(self) -> Any:  # noqa: ANN401
         """Return the object."""
-        ...
 
 
 def print_document(document: Printable, lines: Iterable[str], as_json: bool) -> None:
@@ -86,6 +88,12 @@ def print_alarm(text: str, *, err: bool = True) -> None:
     click.secho(strip_controls(text), fg="red", bold=True, err=err)
 
 
+def warn_if_unsafe(is_unsafe: bool, *, err: bool = True) -> None:
+    """Print an alarm if there is no sandbox around commands."""
+    if is_unsafe:
+        print_alarm(UNSAFE_BANNER, err=err)
+
+
 def convert_to_user_error(error: Exception) -> OrchestrateError | None:
     """Return an error as the user is to see it; None for an unforeseen one."""
     problem = convert_error(error)
@@ -117,6 +125,40 @@ class CommandOutput:
             self._stream.flush()
 
 
-def exit_with(code: int) -> None:
+def exit_with(code: int) -> NoReturn:
     """Leave the verb with a code."""
     click.get_current_context().exit(code)
+
+
+def add_file_option(name: str, what: str) -> Callable[[Any], Any]:
+    """Return an option with the file for one form."""
+    kind = FILE_OR_STDOUT
+    return click.option(name, type=kind, metavar="FILE", help=f"{what}; - is standard output.")
+
+
+def select_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str, Path]:
+    """Return the forms that a file was named for.
+
+    Raises:
+        UsageProblem: more than one of them would go to standard output.
+    """
+    wanted = {form: path for form, path in files.items() if path is not None}
+    if sum(path == _STDOUT for path in wanted.values()) + as_json > 1:
+        raise UsageProblem("only one of the forms can go to standard output: name a file for the others")
+    return wanted
+
+
+def write_report_file(path: Path, text: str) -> None:
+    """Write a form of the report to a file, or to standard output for `-`.
+
+    Raises:
+        EnvironmentProblem: the file cannot be written.
+    """
+    if path == _STDOUT:
+        click.echo(strip_controls(text) if sys.stdout.isatty() else text, nl=False)
+        return
+    try:
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise EnvironmentProblem(f"{path} cannot be written: {error.strerror}") from error
+    print_message(f"wrote {path}")

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import click
 
 from orchestrator.cli.engine_follower import Detached, follow_engine, start_background_engine
-from orchestrator.cli.output import convert_to_user_error, print_alarm, print_message, print_object
+from orchestrator.cli.options import VerbArguments
+from orchestrator.cli.output import convert_to_user_error, exit_with, print_message, print_object, warn_if_unsafe
+from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
 from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
@@ -20,16 +22,21 @@ RunOpener = Callable[[], tuple[RunLocation, RunState]]
 """Makes a run or finds it, and tells where it stands."""
 
 
-def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = False) -> int:
-    """Have an engine work on a run, watch it, and return the exit code of how it ended.
+def run_with_engine(begin: RunOpener, given: VerbArguments) -> NoReturn:
+    """Have an engine work on a run, watch it, and leave with the exit code of how it ended.
 
-    With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
-    with which other verbs find the run. With `detach` only the start is awaited.
+    With --json one object goes to standard output, also when the run could not be started. With --detach only the
+    start is awaited.
     """
+    where = format_location_options(given["repo"], given["state"])
+    exit_with(_follow_run(begin, given["as_json"], where, given["detach"]))
+
+
+def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> int:
     try:
         with print_failure_as_json(as_json):
             location, state = begin()
-            _warn_of_no_sandbox(state)
+            warn_if_unsafe(state.is_unsafe)
             if needs_engine(location, state):
                 if detach:
                     return _start_in_background(location, as_json, where)
@@ -39,7 +46,7 @@ def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = 
             print_message(_format_background_notice(detached.location, where))
         return 0
     print_message("")
-    _warn_of_no_sandbox(state)
+    warn_if_unsafe(state.is_unsafe)
     for text in render_summary_lines(state, where):
         print_message(text)
     if as_json:
@@ -58,11 +65,6 @@ def print_failure_as_json(as_json: bool) -> Iterator[None]:
         if as_json and problem:
             print_object(RunFailure(error=str(problem), exit=problem.exit_code).as_object())
         raise
-
-
-def _warn_of_no_sandbox(state: RunState) -> None:
-    if state.is_unsafe:
-        print_alarm(UNSAFE_BANNER)
 
 
 def _start_in_background(location: RunLocation, as_json: bool, where: str) -> int:

@@ -2,9 +2,14 @@
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
+import click
+
+from orchestrator.cli.options import common_options
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
@@ -27,6 +32,16 @@ def find_checkout_root(path: Path) -> Path:
 def find_state_directory(repository: Path, state: str) -> StateDirectory:
     """Return the directory with the runs of a repository; `state` is the value of --state."""
     return StateDirectory.open_for(find_checkout_root(repository), state or _read_configured_state(os.environ))
+
+
+def pass_run_directory(function: Callable[..., None]) -> Any:  # noqa: ANN401
+    """Give a verb RUN, --repo, --state and --json, and pass it the run as `directory`: the latest if not named."""
+
+    @wraps(function)
+    def run_verb(run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
+        function(find_state_directory(repo, state).find_run(run), **given)
+
+    return click.argument("run", required=False)(common_options(run_verb))
 
 
 def _read_configured_state(environ: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ from orchestrator.report.migration.site_check_model import SiteCheckReport
 from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import RunFailure, RunResult, RunStatus, StartedRun
 from orchestrator.report.task.model import FileEvidence, TaskDetails
+from orchestrator.retention.garbage_collection import CollectionResult
 from orchestrator.scaffold.project_file import ProjectFile
 from orchestrator.scaffold.recipe_file import WrittenRecipe
 
@@ -57,7 +58,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     documents.ExportDocument: "run export",
     documents.ImportDocument: "run import",
     documents.RepairDocument: "repair",
-    documents.CollectionDocument: "gc",
+    CollectionResult: "gc",
     documents.HandsExecDocument: "hands exec",
     documents.DoctorDocument: "doctor",
     documents.SchemasDocument: "config schema without a name",

@@ -178,16 +178,12 @@ def _overlay_values(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 def _merge_tables(into: dict[str, Any], values: Mapping[str, Any]) -> None:
     for key, value in values.items():
-        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
-            _merge_tables(into[key], value)
-        else:
-            into[key] = _copy_tables(value)
-
-
-def _copy_tables(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _copy_tables(inner) for key, inner in value.items()}
-    return value
+        if not isinstance(value, Mapping):
+            into[key] = value
+            continue
+        if not isinstance(into.get(key), dict):
+            into[key] = {}
+        _merge_tables(into[key], value)
 
 
 def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -210,10 +206,14 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _refuse_project_keys(layer: ConfigLayer) -> None:
     for key, _ in iterate_leaf_values(layer.values):
         if is_user_only_key(key):
-            raise UsageProblem(
-                f"{layer.locate_key(key)}: {format_dotted_key(key)} may not be set by the repository being worked on; "
-                f"put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
-            )
+            _raise_untrusted_key(layer, key, "may not be set by the repository being worked on")
+
+
+def _raise_untrusted_key(layer: ConfigLayer, key: tuple[str, ...], problem: str) -> None:
+    raise UsageProblem(
+        f"{layer.locate_key(key)}: {format_dotted_key(key)} {problem}; put it into {get_user_config_path()} or start "
+        "with --trust-project if you trust this repository"
+    )
 
 
 def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
@@ -223,11 +223,7 @@ def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> 
     usual = _resolve_layers(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
-            raise UsageProblem(
-                f"{project.locate_key(key)}: {format_dotted_key(key)} may only be lowered "
-                f"by the repository being worked on; put it into {get_user_config_path()} or start with "
-                "--trust-project if you trust this repository"
-            )
+            _raise_untrusted_key(project, key, "may only be lowered by the repository being worked on")
 
 
 def _refuse_foreign_shares(project: ConfigLayer) -> None:
@@ -235,12 +231,9 @@ def _refuse_foreign_shares(project: ConfigLayer) -> None:
     patterns = next((value for key, value in iterate_leaf_values(project.values) if key == _SHARE), ())
     for pattern in patterns if isinstance(patterns, list) else ():
         if isinstance(pattern, str) and (refused := describe_refused_share(pattern)):
-            raise UsageProblem(
-                f"{project.locate_key(_SHARE)}: {format_dotted_key(_SHARE)} may not share "
-                f"{refused} because the repository being worked on asks for it, but places of dependencies alone, "
-                f"such as {', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with "
-                "--trust-project if you trust this repository"
-            )
+            problem = f"may not share {refused} because the repository being worked on asks for it"
+            places = f"but places of dependencies alone, such as {', '.join(DEPENDENCY_PATTERNS)}"
+            _raise_untrusted_key(project, _SHARE, f"{problem}, {places}")
 
 
 def describe_refused_share(pattern: str) -> str:
@@ -268,9 +261,8 @@ def _refuse_dangerous_keys(layer: ConfigLayer) -> None:
     for key, _ in iterate_leaf_values(layer.values):
         if any(_matches_pattern(pattern, key) for pattern in _PROJECT_FORBIDDEN_KEYS):
             _raise_dangerous_key(layer, key, format_dotted_key(key))
-    hooks = layer.values.get(_HOOKS)
-    for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-        if isinstance(hook, Mapping) and hook.get("trusted"):
+    for number, hook in _iterate_entries(layer, _HOOKS):
+        if hook.get("trusted"):
             _raise_dangerous_key(layer, (_HOOKS, number, "trusted"), "a trusted hook")
 
 
@@ -287,14 +279,20 @@ def _refuse_per_run_key(layer: ConfigLayer) -> None:
 def _refuse_duplicate_criteria(values: Mapping[str, Any], origins: Mapping[str, str], layer: ConfigLayer) -> None:
     """Refuse a criterion whose id an earlier layer gave to a different one; more criteria are allowed."""
     earlier = {entry["id"]: entry for entry in values.get(_CONTRACT, ())}
-    own = layer.values.get(_CONTRACT)
-    for number, entry in enumerate(own if isinstance(own, list) else ()):
-        name = entry.get("id") if isinstance(entry, Mapping) else None
+    for number, entry in _iterate_entries(layer, _CONTRACT):
+        name = entry.get("id")
         if isinstance(name, str) and name in earlier and earlier[name] != entry:
             raise UsageProblem(
                 f"{layer.locate_key((_CONTRACT, number, 'id'))}: contract[{number}].id: there is a criterion {name} "
                 f"already ({origins[_CONTRACT]}); criteria of all files and flags add up: choose another id"
             )
+
+
+def _iterate_entries(layer: ConfigLayer, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the tables of a list of tables with their numbers; nothing of what is no such list."""
+    entries = layer.values.get(name)
+    if isinstance(entries, list):
+        yield from filter(lambda entry: isinstance(entry[1], Mapping), enumerate(entries))
 
 
 def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], subject: str) -> None:

@@ -1,11 +1,10 @@
 """The configuration as one strict, frozen model. `config.toml` in the top directory explains every key."""
 
 import re
-from decimal import Decimal
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
 from orchestrator.config.roles import NotNegative, Positive, RoleSettings, Seconds
 from orchestrator.domain.budget.limits import RunLimits
@@ -98,18 +97,10 @@ class BudgetSettings(RunLimits):
     """`[budget]`; 0 means no limit."""
 
 
-class PriceSettings(FrozenModel):
+class PriceSettings(Price):
     """`[prices."MODEL"]`, in dollars per million tokens; cached input costs as other input unless said otherwise."""
 
-    input_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
-    output_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
-    cached_usd_per_mtok: Annotated[Decimal, Field(ge=0)] | None = None
-
-    def build_price(self) -> Price:
-        """Return the price with which calls are booked."""
-        return Price(
-            input_usd=self.input_usd_per_mtok, output_usd=self.output_usd_per_mtok, cached_usd=self.cached_usd_per_mtok
-        )
+    model_config = ConfigDict(alias_generator="{}_per_mtok".format)
 
 
 class RetrySettings(FrozenModel):

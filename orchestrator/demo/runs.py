@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -37,33 +38,28 @@ async def run_demo_migration(
     with resources.as_file(resources.files("orchestrator.demo") / project.recipe) as path:
         recipe = load_recipe(path)
     say(f"migrating {project.name} …")
-    before = await to_thread.run_sync(hash_checkout, project.root)
-    ended = await run_migration(_options(directory, project), recipe, watcher)
+    ended, is_untouched = await _watch_checkout(project, run_migration(_options(directory, project), recipe, watcher))
     files = ended.state.migration.files.values()
     landed = sum(file.status == FileStatus.MERGED for file in files)
     rejected = tuple(file.path for file in files if file.status == FileStatus.REJECTED)
-    return DemoResult(
-        project,
-        ended,
-        is_untouched=before == await to_thread.run_sync(hash_checkout, project.root),
-        is_as_expected=(landed, rejected) == (project.landed, project.rejected),
-    )
+    return DemoResult(project, ended, is_untouched, (landed, rejected) == (project.landed, project.rejected))
 
 
 async def run_demo_goal(directory: Path, say: published_package.ReportLine, watcher: RunWatcher) -> DemoResult:
     """Carry a small goal through planner, workers and judge on the sample, with scripted models."""
     project = await to_thread.run_sync(published_package.create_sample_project, directory)
     say(f"a scripted run on {project.name} …")
-    before = await to_thread.run_sync(hash_checkout, project.root)
     with resources.as_file(resources.files("orchestrator.demo")) as scripts:
         options = _options(directory, project, scripts)
-        ended = await run_goal(options, DEMO_GOAL, watcher)
-    return DemoResult(
-        project,
-        ended,
-        is_untouched=before == await to_thread.run_sync(hash_checkout, project.root),
-        is_as_expected=ended.exit_code == 0,
-    )
+        ended, is_untouched = await _watch_checkout(project, run_goal(options, DEMO_GOAL, watcher))
+    return DemoResult(project, ended, is_untouched, is_as_expected=ended.exit_code == 0)
+
+
+async def _watch_checkout(project: published_package.DemoProject, work: Awaitable[RunExit]) -> tuple[RunExit, bool]:
+    """Return the end of a run, and True if the checkout is as it was before."""
+    before = await to_thread.run_sync(hash_checkout, project.root)
+    ended = await work
+    return ended, before == await to_thread.run_sync(hash_checkout, project.root)
 
 
 def _project(directory: Path, offline: bool, say: published_package.ReportLine) -> published_package.DemoProject:

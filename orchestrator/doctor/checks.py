@@ -44,8 +44,11 @@ class DoctorFinding:
     is_warning: bool = False
 
 
-async def check_requirements(options: Options) -> AsyncIterator[DoctorFinding]:
-    """Check everything a run needs, one finding at a time; nothing is changed and no model is called."""
+async def check_requirements(options: Options, *, in_ci: bool = False) -> AsyncIterator[DoctorFinding]:
+    """Check everything a run needs, one finding at a time; nothing is changed and no model is called.
+
+    With `in_ci` also what a job of a CI system needs.
+    """
     yield DoctorFinding("python", sys.version_info >= (3, 11), platform.python_version())
     yield await _check_git()
     try:
@@ -63,6 +66,11 @@ async def check_requirements(options: Options) -> AsyncIterator[DoctorFinding]:
         yield finding
     for finding in await _check_models(project):
         yield finding
+    if in_ci:
+        from orchestrator.doctor.ci_checks import check_ci_job
+
+        for finding in await to_thread.run_sync(check_ci_job, project):
+            yield finding
 
 
 async def _check_git() -> DoctorFinding:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from orchestrator.config.layers import LoadedConfig, load_config, merge_settings
 from orchestrator.config.model import Config
-from orchestrator.domain.budget.price import Price
 from orchestrator.domain.recipe.merge import StopRules
 from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.errors import UsageProblem
@@ -39,6 +38,14 @@ class Options:
     read_only: tuple[str, ...] = ()
     trust_project: bool = False
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The flags, with the directories among them by absolute paths."""
+        if not self.read_only:
+            return dict(self.flags)
+        directories = [str(Path(name).expanduser().absolute()) for name in self.read_only]
+        return merge_settings(self.flags, {"hands": {"read_only": directories}})
+
 
 @dataclass(frozen=True)
 class ProjectContext:
@@ -61,13 +68,7 @@ def load_project_context(options: Options) -> ProjectContext:
         UsageProblem: it is no repository, has no commit, or its configuration is wrong.
     """
     repository = open_repository(options.repository)
-    flags = dict(options.flags)
-    if options.read_only:
-        read_only = []
-        for directory in options.read_only:
-            read_only.append(str(Path(directory).expanduser().absolute()))
-        flags["hands"] = dict(flags.get("hands", {})) | {"read_only": read_only}
-    loaded = load_config(repository.root, flags, trust_project=options.trust_project)
+    loaded = load_config(repository.root, options.values, trust_project=options.trust_project)
     config = resolve_script_paths(loaded.config)
     if config.hands.without_sandbox:
         refuse_in_ci(os.environ)
@@ -173,16 +174,11 @@ def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Seque
     )
 
 
-def build_prices(config: Config) -> dict[str, Price]:
-    """Return the `[prices]` by model."""
-    return {model: settings.build_price() for model, settings in config.prices.items()}
-
-
 def build_litellm_client(config: Config) -> "LiteLLMClient":
     """Return a client for every model that is not scripted, with the user's prices and bounds."""
     from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 
-    return LiteLLMClient(build_prices(config), max_reply_mb=config.retry.max_reply_mb)
+    return LiteLLMClient(config.prices, max_reply_mb=config.retry.max_reply_mb)
 
 
 def build_retry_policy(config: Config) -> RetryPolicy:

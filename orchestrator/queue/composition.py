@@ -48,11 +48,9 @@ class Composer(Protocol):
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Return all units on top of `head`, for a test."""
-        ...
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """Return the commit that lands if `tested`, composed of the same units, is green. It has the tested tree."""
-        ...
 
 
 @dataclass(frozen=True)

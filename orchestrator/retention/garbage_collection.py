@@ -26,6 +26,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory, StateDire
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
+from orchestrator.report.read_model import Document
 from orchestrator.retention.policy import KeptRun, find_reason_to_keep, select_expired_runs
 from worktrees.durable_files import move_durably
 from worktrees.errors import LockedRepository
@@ -48,15 +49,15 @@ class CollectionRequest:
     is_dry: bool = False
 
 
-@dataclass
-class CollectionResult:
-    """The things that were removed, or would be. `kept` are the runs past retention that stay, and why.
+class CollectionResult(Document, frozen=False, schema="orchestrate.gc/1"):
+    """The output of `gc`: what was removed, or would be. `kept` are the runs past retention that stay, and why.
 
     `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
     """
 
+    dry_run: bool
     workspaces: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
+    runs: tuple[RunId, ...] = ()
     refs: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
@@ -108,13 +109,12 @@ class _Collection:
     """One `gc`; `result` holds what it has removed so far, or would have."""
 
     def __init__(self, project: ProjectContext, named: set[RunId], is_dry: bool) -> None:
-        self.result = CollectionResult()
+        self.result = CollectionResult(dry_run=is_dry)
         self._git = project.repository.git
         self._pool = build_worktree_pool(project.repository, project.state.path)
         self._state = project.state
         self._limits = project.config.gc
         self._named = named
-        self._is_dry = is_dry
         last_writes = [(run.run, _read_last_write(run)) for run in project.state.list_runs()]
         self._expired = select_expired_runs(last_writes, datetime.now(UTC), project.config.gc)
 
@@ -131,7 +131,7 @@ class _Collection:
             ref = get_locked_ref(self._git.git_dir, lock.path)
             if not (is_own_ref(ref) and self._is_idle(ref)):
                 self.result.locked += (str(LockedRepository.for_held_lock(lock.path, ())),)
-            elif self._is_dry or remove_lock(lock):
+            elif self.result.dry_run or remove_lock(lock):
                 self.result.locks += (ref,)
         for lock, holders in found.held.items():
             self.result.locked += (str(LockedRepository.for_held_lock(lock.path, holders)),)
@@ -147,7 +147,7 @@ class _Collection:
         for name in idle:
             sizes[name] = await to_thread.run_sync(measure_tree_bytes, self._state.path / "worktrees" / name)
         self.result.workspaces = idle
-        if not self._is_dry:
+        if not self.result.dry_run:
             self.result.workspaces = await self._pool.remove_idle_worktrees()
         for name in self.result.workspaces:
             self.result.freed_bytes += sizes.get(name, 0)
@@ -173,7 +173,7 @@ class _Collection:
                 self.result.deps += (key,)
             for path in found:
                 self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
-            if not self._is_dry:
+            if not self.result.dry_run:
                 await to_thread.run_sync(store.remove_entry, key)
 
     async def drop_runs(self, *, by_policy: bool) -> None:
@@ -213,7 +213,7 @@ class _Collection:
     async def _remove_run(self, run: RunDirectory) -> None:
         """Remove a run. The caller holds its lock, which moves along with the run."""
         self.result.runs += (run.run,)
-        if self._is_dry:
+        if self.result.dry_run:
             await self._remove_contents(run, run.path, has_refs=True)
             return
         path = self._trash / run.run
@@ -225,7 +225,7 @@ class _Collection:
         if has_refs:
             refs += await list_refs(self._git, RunRefs(run.run).prefix)
         self.result.refs += tuple(refs)
-        if not self._is_dry:
+        if not self.result.dry_run:
             await delete_refs(self._git, refs)
         await self._remove_paths([path])
 
@@ -252,7 +252,7 @@ class _Collection:
     async def _remove_paths(self, paths: Sequence[Path]) -> None:
         for path in paths:
             self.result.freed_bytes += await to_thread.run_sync(measure_tree_bytes, path)
-            if not self._is_dry:
+            if not self.result.dry_run:
                 await to_thread.run_sync(_remove_path, path)
 
 

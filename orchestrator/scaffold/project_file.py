@@ -20,7 +20,7 @@ from orchestrator.migrate.survey.recipe_draft import format_toml_list, format_to
 from orchestrator.migrate.survey.surveyor import survey_repository
 from orchestrator.project.options import Options, ProjectContext, load_project_context, open_repository
 from orchestrator.report.read_model import Document
-from orchestrator.scaffold.recipe_file import read_project
+from orchestrator.scaffold.recipe_file import read_project, write_new_file
 
 _BUDGET_USD = "10"
 _HEAD = """# What Orchestrate has to know of this project. It is committed, so it holds for everybody who works on it.
@@ -72,20 +72,16 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         lines = []
         for line in findings.render_lines():
             lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
-        project_file = ProjectFile(
-            file=file,
-            is_written=not request.is_dry,
-            text=render_project_toml(findings),
-            found=tuple(lines),
-            to_do=_NEXT,
-        )
+        text, found = render_project_toml(findings), tuple(lines)
+        project_file = ProjectFile(file=file, is_written=not request.is_dry, text=text, found=found, to_do=_NEXT)
     else:
         file = repository.root / workflows.WORKFLOW_PATHS[request.forge]
         await to_thread.run_sync(_require_writable, file, repository.root, request)
         project = await to_thread.run_sync(load_project_context, options)
         project_file = _build_workflow(project, request.forge, request, file)
     if not request.is_dry:
-        await to_thread.run_sync(_write_file, project_file, request.may_overwrite)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        await to_thread.run_sync(write_new_file, file, project_file.text, request.may_overwrite)
     return project_file
 
 
@@ -160,15 +156,6 @@ def _require_writable(file: Path, root: Path, request: ProjectFileRequest) -> No
         raise UsageProblem(f"{file} exists already: look at it with --dry-run, or say --force to lose it")
     if not file.resolve().is_relative_to(root.resolve()) or file.is_symlink():
         raise UsageProblem(f"{file} leads out of the repository by a symbolic link; remove the link first")
-
-
-def _write_file(project_file: ProjectFile, may_overwrite: bool) -> None:
-    project_file.file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with project_file.file.open("w" if may_overwrite else "x", encoding="utf-8") as file:
-            file.write(project_file.text)
-    except FileExistsError:
-        raise UsageProblem(f"{project_file.file} exists already: say --force to lose it") from None
 
 
 def render_project_toml(findings: Findings) -> str:

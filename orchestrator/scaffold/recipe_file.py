@@ -96,7 +96,7 @@ async def write_recipe_file(
     name = values["id"] if template.has_placeholder("id") else template.name
     target = file or Path(f"{name}.toml")
     text = fill_template(template, findings, values, tools)
-    await to_thread.run_sync(_write_text, target, text, overwrite)
+    await to_thread.run_sync(write_new_file, target, text, overwrite, "name another FILE, or ")
     counted = await _describe_scope(options, load_recipe(target))
     return WrittenRecipe(file=target, template=template, findings=findings, tools=tools, counted=counted)
 
@@ -143,12 +143,17 @@ async def read_project(repository: GitRepository) -> RepositoryFiles:
     return RepositoryFiles(tuple(paths), texts, repository.root, repository.read_branch() or "")
 
 
-def _write_text(target: Path, text: str, overwrite: bool) -> None:
+def write_new_file(target: Path, text: str, overwrite: bool, advice: str = "") -> None:
+    """Write a file, which may only exist with `overwrite`; `advice` is what else a person can do.
+
+    Raises:
+        UsageProblem: it exists.
+    """
     try:
         with target.open("w" if overwrite else "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise UsageProblem(f"{target} exists already: name another FILE, or say --force to lose it") from None
+        raise UsageProblem(f"{target} exists already: {advice}say --force to lose it") from None
 
 
 async def _describe_scope(options: Options, recipe: Recipe) -> str:

@@ -69,10 +69,10 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
         UsageProblem: a value cannot stand in such a file, because the forge would take it for an expression.
     """
     text = files(__name__).joinpath(f"{forge}.yml").read_text(encoding="utf-8")
-    quote = _github if forge == "github" else _gitlab
+    quote = _QUOTES[forge]
     words = {"package": quote(decided.package), "limit": decided.time_limit, "minutes": str(decided.job_minutes)}
     words |= {"budget": quote(decided.budget_usd), "budget_text": decided.budget_usd}
-    lines = _github_models(decided.models) if forge == "github" else _gitlab_models(decided.models)
+    lines = _render_models(forge, decided.models)
     text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)
     return _WORD.sub(lambda match: words[match[1]], text)
 
@@ -92,18 +92,18 @@ def _quoted(value: str) -> str:
     return '"' + _UNUSUAL.sub(lambda found: f"\\U{ord(found[0]):08x}", value) + '"'
 
 
-def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
-    lines = [f"{name}: {_github(value)}" for name, value in _settings(models)]
-    named = {one.role for one in models if one.model}
-    lines += [f"{_variable(role, 'model')}: ${{{{ vars.ORCHESTRATE_MODEL }}}}" for role in ROLES if role not in named]
-    return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in list_secrets(models)]
+_QUOTES = {"github": _github, "gitlab": _gitlab}
 
 
-def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
-    """Return the models without the keys: GitLab gives a job the secrets of its environment by itself."""
-    lines = [f"{name}: {_gitlab(value)}" for name, value in _settings(models)]
-    named = {one.role for one in models if one.model}
-    return lines + [f"{_variable(role, 'model')}: $ORCHESTRATE_MODEL" for role in ROLES if role not in named]
+def _render_models(forge: ForgeKind, models: tuple[RoleModel, ...]) -> list[str]:
+    """Return the lines of the models, on GitHub with the keys: GitLab gives a job its secrets by itself."""
+    quote, variable, secrets = _QUOTES[forge], "$ORCHESTRATE_MODEL", []
+    if forge == "github":
+        variable, secrets = "${{ vars.ORCHESTRATE_MODEL }}", list_secrets(models)
+    lines = [f"{name}: {quote(value)}" for name, value in _settings(models)]
+    for role in sorted(set(ROLES) - {one.role for one in models if one.model}, key=ROLES.index):
+        lines.append(f"{_variable(role, 'model')}: {variable}")
+    return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in secrets]
 
 
 def _settings(models: tuple[RoleModel, ...]) -> list[tuple[str, str]]:

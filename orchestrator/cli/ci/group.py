@@ -6,9 +6,9 @@ from orchestrator.cli.lazy_group import LazyGroup, Verb
 
 VERBS = {
     "run": Verb("ci.run", "Begin a run, or go on with it where the job before stopped."),
-    "publish": Verb("ci.publish", "Publish what a job left that may only read: state, branches, pull requests."),
-    "answer": Verb("ci.answer", "Answer what a run asks, before the next job goes on with it."),
-    "event": Verb("ci.event", "Tell what the event of a GitHub workflow asks for."),
+    "publish": Verb("ci.steps", "Publish what a job left that may only read: state, branches, pull requests."),
+    "answer": Verb("ci.steps", "Answer what a run asks, before the next job goes on with it."),
+    "event": Verb("ci.steps", "Tell what the event of a GitHub workflow asks for."),
 }
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 import click
+from pydantic import TypeAdapter
 
 from orchestrator.ci.lease import get_job_name
 from orchestrator.ci_jobs.job import JobRequest
@@ -99,16 +100,7 @@ def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
 
 def _build_job_request(goal: str, given: _JobArguments) -> JobRequest:
     handover = given["handover"]
-    return JobRequest(
-        holder=get_job_name(os.environ),
-        key=given["key"],
-        wanted=given["wanted"],
-        goal=goal,
-        recipe=given["recipe"],
-        remote="" if handover else given["remote"],
-        handover=handover or Path(),
-        limit_s=given["time_limit"],
-        stale_s=given["stale_after"],
-        max_hops=given["max_hops"],
-        is_anew=given["is_anew"],
-    )
+    places = {"handover": handover, "remote": ""} if handover else {"handover": Path()}
+    limits = {"limit_s": given["time_limit"], "stale_s": given["stale_after"]}
+    values = {**given, "goal": goal, "holder": get_job_name(os.environ), **places, **limits}
+    return TypeAdapter(JobRequest).validate_python(values)

@@ -1,17 +1,20 @@
-"""Click verbs made from the catalog of commands: approve, deny, pause, continue, retry, cancel, criterion, …"""
+"""`orchestrate inbox`, and verbs made from the catalog of commands: approve, deny, pause, continue, retry, …"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.documents import InboxDocument, SentCommand
+from orchestrator.cli.options import common_options
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
+from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.report.command_builder import build_command, build_criterion
@@ -45,7 +48,7 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
         }[entry.wake]
         deliver_command(place, run_state, build_command(entry, values), wake=wake, as_json=as_json)
 
-    function = repository_options(json_option(run_verb))
+    function = common_options(run_verb)
     if entry.wake == "unless-declined":
         function = click.option("--no-wake", is_flag=True, help="Do not start an engine; the next one acts on it.")(
             function
@@ -127,3 +130,38 @@ def criterion_command() -> None:
 for _name, _entry in CRITERION_VERBS.items():
     criterion_command.add_command(build_verb(_name, _entry, RESOLVERS))
 COMMANDS: Mapping[str, click.Command] = {name: build_verb(name, entry, RESOLVERS) for name, entry in GOAL_VERBS.items()}
+
+
+@click.command("inbox")
+@click.argument("run", required=False)
+@common_options
+def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+    """Show what RUN asks of a person, and the commands that no engine has taken yet.
+
+    \b
+    orchestrate inbox
+    """
+    place, run_state = find_commanded_run(run, repo, state)
+    questions = run_state.pending_approvals
+    sent = [command for _, command in place.directory.inbox.iterate_commands()]
+    if as_json:
+        waiting = tuple(question.approval for question in questions)
+        commands = tuple(SentCommand.model_validate(one.model_dump(mode="json")) for one in sent)
+        print_object(InboxDocument(run=place.directory.run, waiting=waiting, sent=commands).as_object())
+        return
+    lines: list[str] = []
+    for number, question in enumerate(questions, start=1):
+        lines += _format_question(number, question)
+    for one in sent:
+        lines.append(f"not taken yet: {one.command.do} by {one.by}, {one.at:%Y-%m-%d %H:%M:%S} UTC")
+    print_lines(lines or [f"run {place.directory.run} asks nothing"])
+
+
+def _format_question(number: int, question: ApprovalState) -> Iterator[str]:
+    asked = question.approval
+    until = ""
+    if asked.expires_at:
+        until = f" (counts as {asked.default} after {asked.expires_at:%Y-%m-%d %H:%M} UTC)"
+    yield f"{number}  {asked.item}  {asked.title}{until}"
+    for text in asked.detail:
+        yield f"    {text}"

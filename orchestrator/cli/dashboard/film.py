@@ -5,7 +5,7 @@ from pathlib import Path
 
 from orchestrator.cli.dashboard.actions import build_dashboard_actions
 from orchestrator.cli.journal_reader import read_state_tolerantly
-from orchestrator.cli.report_files import write_report_file
+from orchestrator.cli.output import write_report_file
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 _SIZE = (110, 30)

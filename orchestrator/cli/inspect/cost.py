@@ -1,22 +1,18 @@
 """`orchestrate cost`."""
 
-from pathlib import Path
-
 import click
 
 from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
-from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_document
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.run_lookup import pass_run_directory
+from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.cost.breakdown import RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report, render_cost_lines
 
 
 @click.command("cost")
-@click.argument("run", required=False)
-@repository_options
-@json_option
-def cost_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+@pass_run_directory
+def cost_command(directory: RunDirectory, as_json: bool) -> None:
     """Show what RUN cost (the latest run if not named): by task, role, model and attempt, and what was wasted.
 
     What nobody knows the price of is shown as unknown.
@@ -25,7 +21,6 @@ def cost_command(run: str | None, repo: Path, state: str, as_json: bool) -> None
     orchestrate cost
     orchestrate cost 7f3a --json
     """
-    directory = find_state_directory(repo, state).find_run(run)
     with read_state_tolerantly(directory) as found:
         refused = RefusedPlanLog()
         with open_run_journal(directory) as store:

@@ -4,18 +4,15 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
 import click
 
 from orchestrator.cli.documents import EventLine, HitLine
 from orchestrator.cli.journal_reader import open_run_journal
-from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import format_json, print_alarm, print_message
-from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
+from orchestrator.cli.output import format_json, print_message, warn_if_unsafe
+from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
@@ -26,24 +23,20 @@ _POLL_S = 0.05
 
 
 @click.command("logs")
-@click.argument("run", required=False)
-@click.argument("task", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Go on while a process works on the run.")
 @click.option("--all", "everything", is_flag=True, help="Every event, also those that only tell of beginnings.")
 @click.option("--search", "query", metavar="QUERY", help='Only events that hold all these words; "a phrase", begin*.')
 @click.option("--limit", type=click.IntRange(1), default=50, help="With --search: how many, the newest. [50]")
-@repository_options
-@json_option
+@pass_run_directory
+@click.argument("task", required=False)
 def logs_command(
-    *,
-    run: str | None,
+    directory: RunDirectory,
     task: str | None,
+    *,
     follow: bool,
     everything: bool,
     query: str | None,
     limit: int,
-    repo: Path,
-    state: str,
     as_json: bool,
 ) -> None:
     """Print the events of RUN, or only those of TASK (in a migration: of a file), one a line.
@@ -56,7 +49,6 @@ def logs_command(
     orchestrate logs --follow
     orchestrate logs --search '"connection refused" retr*'
     """
-    directory = find_state_directory(repo, state).find_run(run)
     if query is not None:
         if follow:
             raise UsageProblem("--search and --follow do not go together")
@@ -80,8 +72,8 @@ def logs_command(
 def _print_sandbox_alarm(store: EventStore, as_json: bool) -> None:
     """Print an alarm first if the run has no sandbox."""
     for first in islice(store.read_events(), 0 if as_json else 1):
-        if isinstance(first.event, RunStarted) and first.event.settings.get("hands", {}).get("without_sandbox"):
-            print_alarm(UNSAFE_BANNER, err=False)
+        if isinstance(first.event, RunStarted):
+            warn_if_unsafe(first.event.settings.get("hands", {}).get("without_sandbox"), err=False)
 
 
 def _search(directory: RunDirectory, task: str | None, query: str, limit: int, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.run.state import RunState
@@ -23,8 +23,7 @@ from orchestrator.report.task.receipt import CheckLog
 @click.command("show")
 @click.argument("run")
 @click.argument("task")
-@repository_options
-@json_option
+@common_options
 def show_command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file,
     or the task in which a model works on one.

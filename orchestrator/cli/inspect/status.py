@@ -4,15 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_alarm, print_lines, print_object
-from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.cli.output import print_lines, print_object, warn_if_unsafe
+from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.projection import read_projection
@@ -22,17 +19,16 @@ if TYPE_CHECKING:
     from orchestrator.domain.run.state import RunState
     from orchestrator.journal.storage.event_reader import EventReader
     from orchestrator.report.log.last_event import LastSessionEvent
+    from orchestrator.report.migration.burndown_text import BurndownGlyphs
     from orchestrator.report.run.model import RunStatus
 
 _FRESH_S = 2.0
 
 
 @click.command("status")
-@click.argument("run", required=False)
 @click.option("--filter", "wanted", metavar="EXPR", help="Show who is at work, waits or asks, as far as EXPR fits.")
-@repository_options
-@json_option
-def status_command(run: str | None, wanted: str | None, repo: Path, state: str, as_json: bool) -> None:
+@pass_run_directory
+def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -> None:
     """Show where RUN stands (the latest run if not named; part of an id is enough).
 
     EXPR is what the dashboard's `/` takes: words and KEY:VALUE, all of which must fit. A comma means or, a minus
@@ -44,7 +40,6 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
     orchestrate status 7f3a --json
     orchestrate status latest --filter "state:ask,stall role:worker"
     """
-    directory = find_state_directory(repo, state).find_run(run)
     if wanted is not None:
         _print_fleet(directory, wanted, as_json)
         return
@@ -52,11 +47,15 @@ def status_command(run: str | None, wanted: str | None, repo: Path, state: str, 
         print_status_object(directory)
         return
     with read_status(directory) as status:
-        from orchestrator.report.run.status_text import render_status_lines
+        print_status(status)
 
-        if status.unsafe:
-            print_alarm(UNSAFE_BANNER, err=False)
-        print_lines(render_status_lines(status))
+
+def print_status(status: "RunStatus", *glyphs: "BurndownGlyphs") -> None:
+    """Print a status for a person."""
+    from orchestrator.report.run.status_text import render_status_lines
+
+    warn_if_unsafe(status.unsafe, err=False)
+    print_lines(render_status_lines(status, *glyphs))
 
 
 def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:

@@ -18,8 +18,7 @@ from orchestrator.cli.options import (
     read_only_option,
     repository_options,
 )
-from orchestrator.cli.output import exit_with, format_json, print_document, print_message
-from orchestrator.cli.report_files import write_report_file
+from orchestrator.cli.output import exit_with, format_json, print_document, print_message, write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.discovery.site_check import SiteCheckRequest, check_sites
 from orchestrator.errors import UsageProblem

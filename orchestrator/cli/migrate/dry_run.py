@@ -4,11 +4,9 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.cli.output import print_alarm, print_document
+from orchestrator.cli.output import print_document, warn_if_unsafe, write_report_file
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
-from orchestrator.cli.report_files import write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import locate_problems
 from orchestrator.project.options import Options
@@ -35,8 +33,7 @@ def print_dry_run(
         report = _try_recipe(options, recipe, dry_run_options)
         if report_file is not None:
             write_report_file(report_file, render_dry_run_markdown(report))
-    if report.unsafe:
-        print_alarm(UNSAFE_BANNER)
+    warn_if_unsafe(report.unsafe)
     if as_json or report_file != _STDOUT:
         print_document(report, render_dry_run_lines(report), as_json)
     return report.exit

@@ -13,7 +13,7 @@ VERBS = {
     "status": Verb("migrate.status", "Show how far a migration is, or one file or shard of it."),
     "report": Verb("migrate.report", "Report on a migration: HTML, Markdown, CSV, JSON."),
     "check": Verb("migrate.check", "Fail if there are more sites than allowed: for CI. Needs no run."),
-    "resume": Verb("migrate.resume", "Go on with a migration that stopped, also by an edited recipe."),
+    "resume": Verb("migrate.run", "Go on with a migration that stopped, also by an edited recipe."),
     **{name: Verb("migrate.control", MIGRATION_VERBS[name].line) for name in _CONTROL_VERBS},
     "schema": Verb("migrate.init", "Print the JSON Schema of recipes, for editors."),
 }

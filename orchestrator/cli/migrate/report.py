@@ -7,11 +7,10 @@ import click
 
 from orchestrator.cli.journal_reader import read_state_tolerantly
 from orchestrator.cli.migrate.status import choose_glyphs
-from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_document
-from orchestrator.cli.report_files import add_file_option, select_forms, write_report_file
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
+from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.errors import UsageProblem
+from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.migration.burndown_text import render_burndown_lines
 from orchestrator.report.migration.full_report import build_migration_report
 from orchestrator.report.migration.full_report_model import MigrationReport
@@ -28,14 +27,12 @@ _FORMS: Mapping[str, Callable[[MigrationReport], str]] = {
 
 
 @click.command("report")
-@click.argument("run", required=False)
 @add_file_option("--html", "One page with the curve, the tables and every file")
 @add_file_option("--md", "For the body of an issue or a pull request")
 @add_file_option("--csv", "The points of the curve")
 @add_file_option("--files-csv", "A line for each file")
-@repository_options
-@json_option
-def report_command(run: str | None, repo: Path, state: str, as_json: bool, **files: Path | None) -> None:
+@pass_run_directory
+def report_command(directory: RunDirectory, as_json: bool, **files: Path | None) -> None:
     """Report on the migration RUN (the latest if not named): what landed, what did not and why, how fast it goes.
 
     \b
@@ -44,7 +41,7 @@ def report_command(run: str | None, repo: Path, state: str, as_json: bool, **fil
     orchestrate migrate report --md - | gh issue create --title Migration --body-file -
     """
     wanted = select_forms(files, as_json)
-    with read_state_tolerantly(find_state_directory(repo, state).find_run(run)) as found:
+    with read_state_tolerantly(directory) as found:
         if found.run.mode != "migration":
             raise UsageProblem(f"run {found.run.run} is no migration: orchestrate report {found.run.run}")
         report = build_migration_report(found)

@@ -1,4 +1,4 @@
-"""`orchestrate migrate run` and `plan`."""
+"""`orchestrate migrate run`, `plan` and `resume`."""
 
 from functools import partial
 from pathlib import Path
@@ -7,7 +7,8 @@ from typing import Unpack
 import anyio
 import click
 
-from orchestrator.cli.flags import build_options
+from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
+from orchestrator.cli.flags import build_options, build_rerun_options
 from orchestrator.cli.options import (
     FILE,
     FILE_OR_STDOUT,
@@ -20,18 +21,22 @@ from orchestrator.cli.options import (
     no_cache_option,
     no_sandbox_option,
     repository_options,
+    resume_options,
 )
-from orchestrator.cli.output import exit_with, print_document
+from orchestrator.cli.output import exit_with, print_document, print_message
 from orchestrator.cli.run_lifecycle import print_failure_as_json, run_with_engine
-from orchestrator.cli.run_lookup import format_location_options
+from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.domain.commands.definitions import Publish
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.state.derivation import read_state
-from orchestrator.migrate.recipe import locate_problems
+from orchestrator.migrate.recipe import load_recipe, locate_problems
 from orchestrator.migrate.scope.planning import WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.location import RunLocation, prepare_resume
+from orchestrator.run_control.migration_commands import build_revise_command, list_due_groups
+from orchestrator.run_control.send_command import send_command
 
 _RECIPE = click.argument("recipe", type=FILE)
 
@@ -104,10 +109,7 @@ def run_command(recipe: Path, **given: Unpack[_RunArguments]) -> None:
         exit_with(print_dry_run(options, recipe, dry_run_options, given["report"], given["as_json"]))
     with print_failure_as_json(given["as_json"]):
         _require_dry_run(given)
-    where = format_location_options(given["repo"], given["state"])
-    exit_with(
-        run_with_engine(partial(_create_run, options, recipe, work_filter), given["as_json"], where, given["detach"])
-    )
+    run_with_engine(partial(_create_run, options, recipe, work_filter), given)
 
 
 def _require_dry_run(given: _RunArguments) -> None:
@@ -150,3 +152,34 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[VerbArguments]) 
         options = build_options(given)
         inventory = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
     print_document(inventory.build_document(), inventory.render_lines(shows_all), given["as_json"])
+
+
+@click.command("resume")
+@click.argument("run", required=False)
+@repository_options
+@resume_options
+@click.option(
+    "--recipe", type=FILE, help="Go on by this edited recipe; only files that it makes a difference to are done again."
+)
+@json_option
+def resume_command(run: str | None, recipe: Path | None, **given: Unpack[VerbArguments]) -> None:
+    """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
+
+    Of a run that has ended, pull requests are opened that had to wait for others to be merged.
+
+    \b
+    orchestrate migrate resume
+    orchestrate migrate resume latest --recipe unittest-to-pytest.toml
+    """
+    location, state = find_commanded_run(run, given["repo"], given["state"])
+    if recipe is not None and state.run.mode == "migration":
+        with locate_problems(recipe):
+            revise, difference = build_revise_command(location, state, load_recipe(recipe))
+        print_message(difference)
+        if has_live_engine(location.directory):
+            deliver_command(location, state, revise, wake=False, as_json=given["as_json"])
+            return
+        send_command(location.directory, revise)
+    elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, location, state)):
+        send_command(location.directory, Publish(groups=due))
+    run_with_engine(partial(prepare_resume, build_rerun_options(given), location.directory.run), given)

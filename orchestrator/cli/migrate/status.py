@@ -2,16 +2,13 @@
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from orchestrator.cli.inspect.status import print_status_object, read_status
-from orchestrator.cli.options import json_option, repository_options
-from orchestrator.cli.output import print_alarm, print_document, print_lines, print_object
-from orchestrator.cli.run_lookup import find_state_directory
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.cli.inspect.status import print_status, print_status_object, read_status
+from orchestrator.cli.output import print_document, print_lines, print_object
+from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 
@@ -25,15 +22,11 @@ _BY = ("owner", "dir", "rung", "reason", "shard")
 
 
 @click.command("status")
-@click.argument("run", required=False)
-@click.argument("path", required=False)
 @click.option("--by", type=click.Choice(_BY), help="A table of all owners, directories, steps, reasons or shards.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the run stops.")
-@repository_options
-@json_option
-def status_command(
-    run: str | None, path: str | None, by: str | None, watch: bool, repo: Path, state: str, as_json: bool
-) -> None:
+@pass_run_directory
+@click.argument("path", required=False)
+def status_command(directory: RunDirectory, path: str | None, by: str | None, watch: bool, as_json: bool) -> None:
     """Show how far the migration RUN is (the latest if not named), or one file or shard of it.
 
     Sites and files over time, who is behind, what fails alike, when it will be through. With PATH: every site of that
@@ -44,7 +37,6 @@ def status_command(
     orchestrate migrate status latest --by owner
     orchestrate migrate status 7f3a tests/test_app.py --json
     """
-    directory = find_state_directory(repo, state).find_run(run)
     if sum((by is not None, path is not None, watch)) > 1:
         raise UsageProblem("PATH, --by and --watch exclude each other")
     if watch:
@@ -58,15 +50,7 @@ def status_command(
     else:
         with read_status(directory) as status:
             _require_migration(status.mode, status.run)
-            _print_status(status)
-
-
-def _print_status(status: "RunStatus") -> None:
-    from orchestrator.report.run.status_text import render_status_lines
-
-    if status.unsafe:
-        print_alarm(UNSAFE_BANNER, err=False)
-    print_lines(render_status_lines(status, choose_glyphs()))
+            print_status(status, choose_glyphs())
 
 
 def _require_migration(mode: str, run: str) -> None:
@@ -135,7 +119,7 @@ def _print_change(status: "RunStatus", as_json: bool) -> None:
         print_lines([f"{status.outcome}  {headline}"])
     else:
         click.clear()
-        _print_status(status)
+        print_status(status, choose_glyphs())
 
 
 def choose_glyphs() -> "BurndownGlyphs":

@@ -1,4 +1,4 @@
-"""`orchestrate run`."""
+"""`orchestrate run` and `orchestrate resume`."""
 
 from functools import partial
 from typing import Any, Unpack
@@ -6,23 +6,23 @@ from typing import Any, Unpack
 import anyio
 import click
 
-from orchestrator.cli.flags import build_options
+from orchestrator.cli.flags import build_options, build_rerun_options
 from orchestrator.cli.options import (
     VerbArguments,
     add_role_options,
     detach_option,
     goal_options,
+    json_option,
     read_goal,
     repository_options,
+    resume_options,
     run_options,
 )
-from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lifecycle import run_with_engine
-from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.location import RunLocation, prepare_resume
 
 
 class GoalOrSubcommand(click.Command):
@@ -91,8 +91,7 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
 
         print_plan(options, goal, given["as_json"])
         return
-    where = format_location_options(given["repo"], given["state"])
-    exit_with(run_with_engine(partial(_create_run, options, goal), given["as_json"], where, given["detach"]))
+    run_with_engine(partial(_create_run, options, goal), given)
 
 
 def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
@@ -104,3 +103,20 @@ def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
 
 
 _WORDS = {"export": "export_command", "import": "import_command"}
+
+
+@click.command("resume")
+@click.argument("run", required=False)
+@repository_options
+@resume_options
+@json_option
+def resume_command(run: str | None, **given: Unpack[VerbArguments]) -> None:
+    """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9.
+
+    Nothing recorded is lost and nothing lands twice. A model call that was under way is made again.
+
+    \b
+    orchestrate resume
+    orchestrate resume 7f3a --budget-usd 20
+    """
+    run_with_engine(partial(prepare_resume, build_rerun_options(given), run), given)

@@ -8,7 +8,7 @@ import click
 
 from orchestrator.cli.documents import ExportDocument, ImportDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import FILE, json_option, repository_options
+from orchestrator.cli.options import FILE, common_options
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.portable.run_import import ImportedRun
 from orchestrator.project.options import Options
@@ -29,8 +29,7 @@ from orchestrator.run_control.transfer import (
 @click.option("--ref", "as_ref", is_flag=True, help="Into refs/orchestrate/RUN/journal instead of a file.")
 @click.option("--whole", is_flag=True, help="With all history, for a repository that lacks the run's base.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@repository_options
-@json_option
+@common_options
 def export_command(
     run: str, file: Path | None, as_ref: bool, whole: bool, force: bool, repo: Path, state: str, as_json: bool
 ) -> None:
@@ -68,15 +67,8 @@ def export_command(
 
 def _build_export_document(exported_run: ExportedRun) -> ExportDocument:
     manifest = exported_run.exported.manifest
-    return ExportDocument(
-        run=manifest.run,
-        place=exported_run.place,
-        bytes=exported_run.exported.size,
-        events=manifest.events,
-        is_ended=manifest.is_ended,
-        base=manifest.base,
-        prerequisites=manifest.prerequisites,
-        missing=manifest.missing,
+    return ExportDocument.model_validate(
+        {**dict(manifest), "place": exported_run.place, "bytes": exported_run.exported.size}
     )
 
 
@@ -84,8 +76,7 @@ def _build_export_document(exported_run: ExportedRun) -> ExportDocument:
 @click.argument("file", type=FILE, required=False)
 @click.option("--ref", metavar="RUN", help="From refs/orchestrate/RUN/journal, which you have fetched, not a file.")
 @click.option("--trust-settings", is_flag=True, help="Keep its hooks, endpoints and directories instead of yours.")
-@repository_options
-@json_option
+@common_options
 def import_command(
     file: Path | None, ref: str | None, trust_settings: bool, repo: Path, state: str, as_json: bool
 ) -> None:
@@ -117,21 +108,16 @@ def import_command(
 
 
 def _build_import_document(imported: ImportedRun, trust_settings: bool) -> ImportDocument:
-    manifest = imported.manifest
-    return ImportDocument(
-        run=manifest.run,
-        how=imported.effect,
-        events=manifest.events,
-        is_ended=manifest.is_ended,
-        pr_branch=manifest.branch,
-        head=manifest.head,
-        refs=tuple(imported.moved_refs),
-        missing=manifest.missing,
-        journal=str(imported.directory.journal),
-        settings=tuple(list_foreign_settings(imported.settings, trust_settings=trust_settings)),
-        absent=tuple(list_absent_paths(imported.settings)),
-        replaced=_list_replaced(imported, trust_settings),
-    )
+    found = {
+        "how": imported.effect,
+        "pr_branch": imported.manifest.branch,
+        "refs": imported.moved_refs,
+        "journal": str(imported.directory.journal),
+        "settings": list_foreign_settings(imported.settings, trust_settings=trust_settings),
+        "absent": list_absent_paths(imported.settings),
+        "replaced": _list_replaced(imported, trust_settings),
+    }
+    return ImportDocument.model_validate({**dict(imported.manifest), **found})
 
 
 def _list_replaced(imported: ImportedRun, trust_settings: bool) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from typing import Unpack
 
 import anyio
 import click
-from anyio import to_thread
 
 from orchestrator.cli.documents import DoctorDocument, RequirementCheck
 from orchestrator.cli.flags import build_options
@@ -12,7 +11,7 @@ from orchestrator.cli.options import VerbArguments, config_options, json_option,
 from orchestrator.cli.output import exit_with, print_alarm, print_lines, print_object
 from orchestrator.doctor.checks import DoctorFinding, check_requirements
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
-from orchestrator.project.options import Options, load_project_context
+from orchestrator.project.options import Options
 
 
 @click.command("doctor")
@@ -45,21 +44,14 @@ def _build_row(found: DoctorFinding) -> RequirementCheck:
 
 async def _collect_findings(options: Options, in_ci: bool, is_silent: bool) -> list[DoctorFinding]:
     findings = []
-    async for finding in check_requirements(options):
+    async for finding in check_requirements(options, in_ci=in_ci):
         findings.append(finding)
-        _print_finding(finding, is_silent)
-    if in_ci and any(finding.name == "repository" and finding.is_ok for finding in findings):
-        from orchestrator.doctor.ci_checks import check_ci_job
-
-        for finding in await to_thread.run_sync(lambda: check_ci_job(load_project_context(options))):
-            findings.append(finding)
-            _print_finding(finding, is_silent)
+        if not is_silent:
+            _print_finding(finding)
     return findings
 
 
-def _print_finding(finding: DoctorFinding, is_silent: bool) -> None:
-    if is_silent:
-        return
+def _print_finding(finding: DoctorFinding) -> None:
     if finding.is_ok:
         mark = "ok"
     elif finding.is_warning:

@@ -1,4 +1,4 @@
-"""`orchestrate gc`."""
+"""`orchestrate gc` and `orchestrate repair`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,14 +6,17 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.documents import CollectionDocument
+from orchestrator.cli.documents import RepairDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_document
+from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.domain.text.listing import limit_lines
+from orchestrator.journal.damage.repair import RepairResult, describe_repair, repair_journal
+from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.project.options import Options
 from orchestrator.report.text.byte_sizes import format_size
-from orchestrator.retention.garbage_collection import CollectionRequest, collect_garbage
+from orchestrator.retention.garbage_collection import CollectionRequest, CollectionResult, collect_garbage
 from orchestrator.retention.policy import KeptRun
 
 _SHOWN = 8
@@ -23,8 +26,7 @@ _SHOWN = 8
 @click.option("--runs", "by_policy", is_flag=True, help="Also remove ended runs past [gc] keep_days and keep_runs.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Also remove this run, and work of it not landed.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@repository_options
-@json_option
+@common_options
 def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, state: str, as_json: bool) -> None:
     """Remove workspaces that nobody uses, and whole outputs and caches of runs that ended long ago.
 
@@ -38,11 +40,10 @@ def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path
     """
     options = Options(repo, Flags(state=state).values)
     removed = anyio.run(collect_garbage, options, CollectionRequest(runs, by_policy, dry_run))
-    document = CollectionDocument(dry_run=dry_run, **vars(removed))
-    print_document(document, _render_removed(document), as_json)
+    print_document(removed, _render_removed(removed), as_json)
 
 
-def _render_removed(removed: CollectionDocument) -> Iterator[str]:
+def _render_removed(removed: CollectionResult) -> Iterator[str]:
     verb, freed = ("would remove", "would free") if removed.dry_run else ("removed", "freed")
     kinds = {
         "workspaces": removed.workspaces,
@@ -78,3 +79,28 @@ def _render_kept_run(kept: KeptRun) -> Iterator[str]:
         lines.append(line)
     yield from limit_lines(lines, _SHOWN, "  and {count} more")
     yield f"  remove it all the same: orchestrate gc --run {kept.run}"
+
+
+@click.command("repair")
+@pass_run_directory
+def repair_command(directory: RunDirectory, as_json: bool) -> None:
+    """Make the damaged journal of RUN whole again (the latest run if not named), so that it can be resumed.
+
+    The damaged file is kept aside and never deleted. The new journal holds every event before the first that is lost;
+    those after it that can be read are set aside as text. What has landed is told by git.
+
+    \b
+    orchestrate repair
+    orchestrate repair 7f3a --json
+    """
+    with directory.hold_lock():
+        result = repair_journal(directory)
+    findings = vars(result) if result else {}
+    document = RepairDocument(run=directory.run, repaired=result is not None, **findings)
+    print_document(document, _render_result(result, directory.run), as_json)
+
+
+def _render_result(result: RepairResult | None, run: str) -> list[str]:
+    if result is None:
+        return [f"the journal of run {run} is sound: nothing was changed"]
+    return [*describe_repair(result), f"go on with: orchestrate resume {run}"]

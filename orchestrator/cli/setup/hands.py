@@ -20,9 +20,8 @@ from orchestrator.cli.options import (
     read_only_option,
     repository_options,
 )
-from orchestrator.cli.output import CommandOutput, exit_with, print_alarm, print_lines, print_message, print_object
+from orchestrator.cli.output import CommandOutput, exit_with, print_lines, print_message, print_object, warn_if_unsafe
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.ports.hands import CommandEnding, CommandResult, PolicyExplanation
 from orchestrator.project.options import Options
@@ -81,8 +80,7 @@ async def _run_command(
     options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
 ) -> int:
     async with open_sandbox_command(options, line, tier, timeout_s, _print_notice) as command:
-        if command.explanation.unsafe:
-            print_alarm(UNSAFE_BANNER)
+        warn_if_unsafe(command.explanation.unsafe)
         if explain and not as_json:
             print_lines(_render_policy(command.explanation))
         result = None
@@ -111,16 +109,8 @@ def _build_document(
 ) -> HandsExecDocument:
     if result is None:
         return HandsExecDocument(command=line, policy=explanation)
-    return HandsExecDocument(
-        command=line,
-        policy=explanation,
-        ending=result.ending,
-        exit_code=result.exit_code,
-        seconds=result.seconds,
-        output_bytes=result.output_bytes,
-        detail=result.detail,
-        exit=_CODES.get(result.ending, result.exit_code),
-    )
+    fields = {**dict(result), "exit": _CODES.get(result.ending, result.exit_code)}
+    return HandsExecDocument.model_validate({"command": line, "policy": explanation, **fields})
 
 
 def _render_policy(explanation: PolicyExplanation) -> Iterator[str]:

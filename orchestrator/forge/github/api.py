@@ -20,6 +20,7 @@ _PER_PAGE = 100
 _PAGES = 10
 _WORTH_TELLING_S = 10.0
 _Model = TypeVar("_Model", bound=BaseModel)
+_T = TypeVar("_T")
 
 
 async def _ignore_wait(_: str) -> None:
@@ -42,14 +43,16 @@ class GitHubApi:
 
     async def read_object(self, model: type[_Model], path: str) -> _Model:
         """Return one thing; an empty path is the repository itself."""
-        return self._read(model, await self.send_request("GET", path))
+        return self._parse(TypeAdapter(model), await self.send_request("GET", path))
 
     async def list_objects(self, model: type[_Model], path: str, within: str = "", **query: str) -> list[_Model]:
         """Return all of a list, which may stand under a key of its own; a list of too many pages is a problem."""
+        items: TypeAdapter[list[_Model]] = TypeAdapter(list[model])  # type: ignore[valid-type]
         found: list[_Model] = []
         for page in range(1, _PAGES + 1):
             reply = await self.send_request("GET", path, query={**query, "per_page": str(_PER_PAGE), "page": str(page)})
-            found += self._read_list(model, reply, within)
+            entries = self._parse(items, reply, within)
+            found += entries
             if not reply.has_next_page:
                 return found
         problem = f"{self.endpoint.repository}{path} has more than {_PAGES * _PER_PAGE} entries"
@@ -61,11 +64,11 @@ class GitHubApi:
         Raises:
             Lost: it may have been made.
         """
-        return self._read(model, await self.send_request("POST", path, body, is_once=True))
+        return self._parse(TypeAdapter(model), await self.send_request("POST", path, body, is_once=True))
 
     async def update_object(self, model: type[_Model], method: str, path: str, body: Mapping[str, Any]) -> _Model:
         """Have something be so; done twice it is the same as once."""
-        return self._read(model, await self.send_request(method, path, body))
+        return self._parse(TypeAdapter(model), await self.send_request(method, path, body))
 
     async def find_or_create(
         self, find: Callable[[], Awaitable[_Model | None]], make: Callable[[], Awaitable[_Model]]
@@ -126,19 +129,13 @@ class GitHubApi:
             raise http_client.build_refusal(self.endpoint, reply, method, path)
         return again
 
-    def _read(self, model: type[_Model], reply: HttpResponse) -> _Model:
-        try:
-            return model.model_validate_json(reply.content)
-        except ValidationError as error:
-            raise http_client.build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
-
-    def _read_list(self, model: type[_Model], reply: HttpResponse, within: str) -> list[_Model]:
-        items = TypeAdapter(list[model])  # type: ignore[valid-type]
+    def _parse(self, adapter: TypeAdapter[_T], reply: HttpResponse, within: str = "") -> _T:
+        """Return what an answer holds, or what stands in it under the key `within`."""
         try:
             if not within:
-                return items.validate_json(reply.content)
+                return adapter.validate_json(reply.content)
             answer = TypeAdapter(dict[str, Any]).validate_json(reply.content)
-            return items.validate_python(answer.get(within))
+            return adapter.validate_python(answer.get(within))
         except ValidationError as error:
             raise http_client.build_bad_response(self.endpoint, error.errors()[0]["msg"]) from error
 

@@ -86,7 +86,7 @@ class GitHubForge:
         """
         number = self._parse_number(ref)
         pull = await self._read_pull_request(ref, number)
-        await upsert_comment(self._api, number, build_marker(self._run, "closed"), comment)
+        await GitHubForgeRepository(self._api).upsert_comment(number, build_marker(self._run, "closed"), comment)
         if pull.is_open:
             await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
@@ -203,18 +203,13 @@ class GitHubForgeRepository:
         return f"{found.full_name} by the token in {variable}"
 
     async def upsert_comment(self, issue: int, marker: str, text: str) -> None:
-        """Make the comment that bears `marker` say this; create it where there is none."""
-        await upsert_comment(self._api, issue, marker, text)
+        """Make the comment on an issue or a pull request that bears `marker` say this; create it if there is none."""
+        path, body, api = f"/issues/{issue}/comments", add_marker(text, marker), self._api
 
+        async def find_comment() -> IssueComment | None:
+            comments = await api.list_objects(IssueComment, path)
+            return next((comment for comment in comments if has_marker(comment.body, marker)), None)
 
-async def upsert_comment(api: GitHubApi, issue: int, marker: str, text: str) -> None:
-    """Make the comment on an issue or a pull request that bears `marker` say this; create it where there is none."""
-    path, body = f"/issues/{issue}/comments", add_marker(text, marker)
-
-    async def find_comment() -> IssueComment | None:
-        comments = await api.list_objects(IssueComment, path)
-        return next((comment for comment in comments if has_marker(comment.body, marker)), None)
-
-    comment = await api.find_or_create(find_comment, partial(api.create_object, IssueComment, path, {"body": body}))
-    if not is_same_text(comment.body, body):
-        await api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})
+        comment = await api.find_or_create(find_comment, partial(api.create_object, IssueComment, path, {"body": body}))
+        if not is_same_text(comment.body, body):
+            await api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})

@@ -1,0 +1,138 @@
+"""`orchestrate ci answer`, `event` and `publish`: the steps of a workflow around `ci run`."""
+
+import os
+from pathlib import Path
+from typing import Any, Unpack
+
+import anyio
+import click
+
+from orchestrator.ci.forge_event import JobDefaults, JobOrder, parse_event
+from orchestrator.ci.job_outputs import write_outputs
+from orchestrator.ci_jobs.handover import import_run_of_key, select_waiting_item
+from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
+from orchestrator.cli.control.delivery import deliver_command
+from orchestrator.cli.documents import CiEventDocument
+from orchestrator.cli.flags import Flags, build_options
+from orchestrator.cli.options import (
+    DIRECTORY,
+    FILE,
+    Duration,
+    VerbArguments,
+    common_options,
+    config_options,
+    json_option,
+    repository_options,
+)
+from orchestrator.cli.output import exit_with, print_document, print_lines, print_object
+from orchestrator.domain.commands.definitions import Approve, Deny
+from orchestrator.domain.text.encoding import decode_json
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.project.options import Options
+
+_GOAL_CHARS = 200
+
+
+@click.command("answer")
+@click.argument("words", nargs=-1, required=True, metavar="approve|deny [ITEM]")
+@click.option("--key", required=True, metavar="KEY", help="Of the jobs that carry the run on.")
+@click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
+@common_options
+def answer_command(words: tuple[str, ...], key: str, reason: str, repo: Path, state: str, as_json: bool) -> None:
+    """Answer what the run of KEY asks, from what was fetched into this clone; `ci run` then goes on with the answer.
+
+    ITEM is a name or a number as `orchestrate inbox` lists them; it may be left out where only one thing is asked.
+
+    \b
+    orchestrate ci answer --key issue-12 approve
+    orchestrate ci answer --key issue-12 deny 2 --reason "leave the parser alone"
+    """
+    verb, *rest = " ".join(words).split()
+    if verb not in {"approve", "deny"} or len(rest) > 1:
+        raise click.UsageError("say approve or deny, and at most one ITEM")
+    location, run_state = anyio.run(import_run_of_key, Options(repo, Flags(state=state).values), key)
+    item = select_waiting_item(run_state, rest[0] if rest else "")
+    answer = Approve(item=item, reason=reason) if verb == "approve" else Deny(item=item, reason=reason)
+    deliver_command(location, run_state, answer, wake=False, as_json=as_json)
+
+
+@click.command("event")
+@click.option("--goal-file", type=FILE, help="Where the goal goes; empty if there is none.")
+@click.option("--time-limit", type=Duration(), default="5h30m", metavar="5h30m", help="The most that a job may work.")
+@click.option("--budget-usd", default="", metavar="USD", help="What a run may cost where the event does not say.")
+@json_option
+def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as_json: bool) -> None:
+    """Tell what the event of this job asks for: a goal, a run to go on with, an answer. For GitHub workflows.
+
+    The event is read from $GITHUB_EVENT_PATH, so nobody's words become part of a script. Outputs go to $GITHUB_OUTPUT
+    (key, run, answer, issue, budget_usd, time_limit, dry_run, restart), the goal into a file, for `ci run - < FILE`.
+
+    \b
+    orchestrate ci event --goal-file "$RUNNER_TEMP/goal.txt" --time-limit 5h30m
+    """
+    usual = JobDefaults(int(time_limit), budget_usd, os.environ.get("GOAL_OF_SCHEDULE", ""))
+    job = os.environ.get("GITHUB_RUN_ID", "0")
+    order = parse_event(os.environ.get("GITHUB_EVENT_NAME", ""), _read_payload(), job, usual)
+    if goal_file:
+        goal_file.write_text(order.goal, encoding="utf-8")
+    is_again = os.environ.get("GITHUB_RUN_ATTEMPT", "1") != "1"
+    outputs = order.build_outputs(is_again=is_again)
+    write_outputs(os.environ, outputs)
+    if as_json:
+        print_object(CiEventDocument.model_validate({"goal": order.goal, **outputs}).as_object())
+    else:
+        print_lines(_render_order(order))
+
+
+def _read_payload() -> dict[str, Any]:
+    path = os.environ.get("GITHUB_EVENT_PATH", "")
+    if not path:
+        raise EnvironmentProblem("there is no event: $GITHUB_EVENT_PATH is not set, as GitHub sets it for its jobs")
+    try:
+        found = decode_json(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise EnvironmentProblem(f"{path} cannot be read as an event: {error}") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _render_order(order: JobOrder) -> list[str]:
+    """Return lines for a log in which GitHub takes `::` at the beginning, and `##[` anywhere, for a command."""
+    goal = to_one_line(order.goal, _GOAL_CHARS).replace("##[", "## [")
+    subject = order.answer or (f"goal: {goal}" if goal else f"go on with {order.run or order.key}")
+    return [subject, f"key {order.key or '(that of the run)'}, {order.time_limit_s} s"]
+
+
+@click.command("publish")
+@click.argument("directory", type=DIRECTORY, metavar="DIR")
+@repository_options
+@click.option("--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the branches.")
+@click.option("--issue", type=click.IntRange(1), metavar="N", help="The issue to tell, in one comment that is kept.")
+@click.option("--merge-request", "by_push", is_flag=True, help="Let the push open merge requests, as GitLab can.")
+@click.option("--outputs", metavar="FILE", default="", help="Write NAME=VALUE lines there, as to $GITHUB_OUTPUT.")
+@config_options
+@json_option
+def publish_command(
+    directory: Path, remote: str, issue: int | None, by_push: bool, outputs: str, **given: Unpack[VerbArguments]
+) -> None:
+    """Publish what `orchestrate ci run --handover DIR` left: the state for the next job, branches, pull requests.
+
+    The first job has the model's key and may only read; this one may write, and calls no model. What it finds in DIR it
+    verifies; branches only move forward. Leaves with the run's exit code, but with 0 if the next job goes on by itself.
+
+    \b
+    ORCHESTRATE__PR__FORGE=github orchestrate ci publish handover --issue 12
+    orchestrate ci publish handover --merge-request --outputs published.env
+    """
+    published = anyio.run(publish_run, build_options(given), PublishRequest(directory, remote, issue, by_push))
+    write_outputs(os.environ, published.build_outputs())
+    write_outputs({"GITHUB_OUTPUT": outputs}, published.build_outputs())
+    print_document(published.build_document(), _render_published(published), given["as_json"])
+    exit_with(published.exit_code)
+
+
+def _render_published(published: PublishedRun) -> list[str]:
+    end = published.end
+    lines = [f"{to_one_line(end.status)} (job {end.hop} of at most {end.max_hops}): {to_one_line(end.reason)}"]
+    lines += [f"pull request: {pr.url or pr.ref}" for pr in published.pull_requests]
+    return lines + ["the next job goes on"] * end.is_resumable
