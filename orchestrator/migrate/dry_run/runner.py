@@ -18,8 +18,6 @@ from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 from orchestrator.migrate.sites.finder import find_sites, needs_workspace
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import list_tree, map_tree, read_files
 
 _ASK_NOBODY = frozenset({"command", "rewrite"})
@@ -108,12 +106,11 @@ class DryRunner:
 
     async def _commit_union(self, files: list[FileRecord]) -> tuple[CommitId, TreeId]:
         """Return the base with all changes that would go to the queue, as a commit and its tree."""
-        run, git = self._context.state.run, self._context.repository.git
+        run = self._context.state.run
         changes = {file.path: (file.mode, file.blob) for file in list_files_to_queue(files) if file.blob}
         if not changes:
             return run.base, run.base_tree
-        tree = TreeId(await overlay_tree(git, run.base_tree, changes))
-        return CommitId(await commit_tree(git, tree, [run.base], "A dry run\n", self._context.commit_date)), tree
+        return await self._context.commit_changes(run.base, changes, "A dry run\n")
 
     async def _find_remaining_sites(
         self, commit: CommitId, files: list[FileRecord]

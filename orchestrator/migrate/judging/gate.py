@@ -241,9 +241,7 @@ class MigrationGate:
         """Run the changed tests on the sources as they were: where they are red, tests and sources moved together."""
         if not self._has_due("old-source-passes", judged.level):
             return _build_empty_result(judged)
-        run, git = self._context.state.run, self._context.repository.git
-        commit = await commit_tests_on_base(git, run.base, run.base_tree, judged.changes, self._context.commit_date)
-        if commit is None:
+        if (commit := await commit_tests_on_base(self._context, judged.changes)) is None:
             return _build_empty_result(judged)
         purpose = judged.purpose.with_detail("changed tests on the old sources")
         result = await gate.judge_tree(*commit, purpose, judged.fresh, self.recipe.verify.flaky_reruns)

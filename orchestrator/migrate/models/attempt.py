@@ -29,8 +29,6 @@ from orchestrator.migrate.models.file_tasks import (
 from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer
 from orchestrator.migrate.sites.finder import count_remaining_sites
 from orchestrator.ports.roles import Roles
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_blobs
 from worktrees.safety.path_rules import escape_path
 
@@ -110,15 +108,12 @@ class FileAttempt:
 
     async def _start_commit(self) -> CommitId | None:
         """The pass's start with the file as the step is given it; None if it stands there so."""
-        git, start = self._context.repository.git, self._at.start
-        blob = await choose_model_blob(git, self._at.step, self._file)
+        blob = await choose_model_blob(self._context.repository.git, self._at.step, self._file)
         if blob == self._file.branch_blob:
             return None
-        tree = await overlay_tree(
-            git, await self._context.read_tree_id(start), {self._file.path: (self._file.mode, blob)}
-        )
         message = f"{escape_path(self._file.path)} as step {self._at.step.id} is given it\n"
-        return CommitId(await commit_tree(git, tree, [start], message, self._context.commit_date))
+        changes = {self._file.path: (self._file.mode, blob)}
+        return (await self._context.commit_changes(self._at.start, changes, message))[0]
 
     async def _continue_attempt(self, task: TaskId) -> None:
         brief = await build_file_brief(self._context, self._at, self._file, self._context.state.tasks[task])

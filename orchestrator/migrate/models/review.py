@@ -33,8 +33,6 @@ from orchestrator.migrate.steps.parse_check import (
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.roles import Roles
 from worktrees.git import Git
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import list_tree, read_blobs
 from worktrees.safety.path_rules import escape_path
 
@@ -110,10 +108,8 @@ class AttemptReviewer:
 
     async def _commit_alone(self, blob: str) -> CommitId:
         """Return a commit of the start with nothing but this file changed."""
-        start = await self._context.read_tree_id(self._at.start)
-        tree = await overlay_tree(self._git, start, {self._file.path: (self._file.mode, blob)})
-        message = f"{escape_path(self._file.path)} alone\n"
-        return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.commit_date))
+        changes, message = {self._file.path: (self._file.mode, blob)}, f"{escape_path(self._file.path)} alone\n"
+        return (await self._context.commit_changes(self._at.start, changes, message))[0]
 
     async def _find_reasons(
         self, task: TaskState, blob: str, alone: CommitId
