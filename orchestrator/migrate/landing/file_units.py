@@ -17,7 +17,7 @@ from orchestrator.migrate.sharding.import_graph import PYTHON_SUFFIXES, parse_sc
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
 from orchestrator.migrate.sharding.shards import build_blocks
 from orchestrator.ports.gate import GateResult
-from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.ledger import Ledger, read_last_output
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import OverlayComposer
 from orchestrator.queue.culprit_search import SuspectEvidence
@@ -45,7 +45,7 @@ class SourceEvidence(SuspectEvidence):
         self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
         """Return the prime suspects of each symptom, strongest evidence only; none where it would be too many."""
-        output = await self._read_output(result)
+        output = await read_last_output(self._ledger, result.receipts)
         oids = {entry.path: entry.oid for entry in await list_tree(self._git, commit) if entry.kind == "blob"}
         files = {}
         for symptom in symptoms:
@@ -62,12 +62,6 @@ class SourceEvidence(SuspectEvidence):
                 source = blobs[oids[file]] if file in paths else b""
                 found[symptom] = _find_test_suspects(get_symptom_test(symptom), file, source, output, units)
         return found
-
-    async def _read_output(self, result: GateResult) -> str:
-        receipts = self._ledger.state.receipts
-        if result.receipts:
-            return await self._ledger.read_text(receipts[result.receipts[-1]].output)
-        return ""
 
 
 def _find_gate_suspects(output: str, units: Sequence[UnitId]) -> list[UnitId]:

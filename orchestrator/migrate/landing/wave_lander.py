@@ -21,6 +21,7 @@ from orchestrator.migrate.sharding.import_graph import read_import_graph
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
 from orchestrator.ports.hooks import NO_HOOKS
+from orchestrator.ports.ledger import read_last_output
 from orchestrator.queue.lander import Lander
 from worktrees.object_store.trees import map_tree
 
@@ -144,24 +145,14 @@ class WaveLander:
         return [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
-        file = self._context.state.migration.files[ejected.unit]
+        journal, files = self._context.journal, self._context.state.migration.files
+        file = files[ejected.unit]
         if file.status == FileStatus.MERGED:
             return  # somebody put on the branch what the ladder made of it, too
-        files = self._context.state.migration.files
         landed = {path for path in ejected.partners if files[path].status == FileStatus.MERGED}
-        output = ""
-        if ejected.receipts:
-            output = await self._context.journal.read_text(self._context.state.receipts[ejected.receipts[-1]].output)
-        await self._context.journal.append(
-            FileMoved(
-                path=file.path,
-                status=FileStatus.EJECTED,
-                rung=file.rung,
-                reason=format_ejection_reason(ejected, landed),
-                signature=build_ejection_signature(ejected, output),
-                failure=FailureKind.QUEUE,
-            )
-        )
+        (move,) = build_end_moves([file], FileStatus.EJECTED, _format_ejection_reason(ejected, landed))
+        signature = _build_ejection_signature(ejected, await read_last_output(journal, ejected.receipts))
+        await journal.append(move.model_copy(update={"signature": signature, "failure": FailureKind.QUEUE}))
 
 
 def _list_units(files: Sequence[FileRecord]) -> list[UnitId]:
@@ -174,7 +165,7 @@ def _may_stand(file: FileRecord) -> bool:
     return is_changed(file) or is_already_landed(file) or is_left_out
 
 
-def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
+def _format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
     """Return what the file breaks, and with whom if only together; `landed` are the paths of what has landed."""
     reason, partners = _describe_damage(ejected), []
     for unit in ejected.partners:
@@ -184,7 +175,7 @@ def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
     return reason
 
 
-def build_ejection_signature(ejected: UnitEjected, output: str) -> str:
+def _build_ejection_signature(ejected: UnitEjected, output: str) -> str:
     """Return what failed of it, without what varies: of tests what they printed, of anything else its own words.
 
     Args:

@@ -17,7 +17,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.attempt_verdict import escape_finding
 from orchestrator.engine.judging.candidate_changes import find_secret_leaks, read_candidate_changes
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.judge.files.path_protection import find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
@@ -131,10 +131,8 @@ class AttemptReviewer:
     async def _find_node_error(self, commit: CommitId) -> str:
         command = ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)
         async with self._context.lend_workspace(commit, Purpose(f"parse {self._at.step.id}")) as workspace:
-            result = await run_command(workspace, command)
-            if result.is_success:
-                return ""
-            return describe_node_error(await to_thread.run_sync(read_log_ends, result.log))
+            result, printed = await run_and_read(workspace, command)
+        return "" if result.is_success else describe_node_error(printed)
 
     async def _check_rules(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path

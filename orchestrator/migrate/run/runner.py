@@ -10,7 +10,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.run_end import end_run
-from orchestrator.migrate.judging.final_check import run_final_check
+from orchestrator.migrate.judging.final_check import explain_red_end
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
 from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
@@ -227,8 +227,8 @@ class MigrationRunner:
         context, head = self._context, self._context.state.head
         if head is None:
             return ""
-        final = await run_final_check(context, self._gate, head)
-        if not final.reason:
+        reason = await explain_red_end(context, self._gate, head)
+        if not reason:
             await flag_weakened_tests(context, head)
             await flag_uncovered_files(context, self._recipe, head)
-        return final.reason
+        return reason
