@@ -99,9 +99,7 @@ class DryRunner:
 
     def _list_files(self, wave: Wave) -> list[FileRecord]:
         state = self._context.state
-        files: list[FileRecord] = []
-        for name in wave.shards:
-            files += (state.migration.files[path] for path in state.migration.shards[name].files)
+        files = state.migration.list_files(map(state.migration.shards.__getitem__, wave.shards))
         return [file for file in files if file.status != FileStatus.SKIPPED]
 
     async def _commit_union(self, files: list[FileRecord]) -> tuple[CommitId, TreeId]:

@@ -15,7 +15,6 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.ladder.waves import list_shard_files
 from worktrees.diffs.tree_changes import compare_trees
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.packs import find_existing_objects
@@ -73,12 +72,8 @@ def merge_groups(groups: Iterable[PullRequestGroup], state: RunState) -> PullReq
 
 def list_group_files(state: RunState, group: PullRequestGroup) -> list[FileRecord]:
     """Return the files of a group that stand changed on the PR branch."""
-    found = []
-    for name in group.shards:
-        for file in list_shard_files(state, state.migration.shards[name]):
-            if file.status == FileStatus.MERGED and file.landed:
-                found.append(file)
-    return found
+    files = state.migration.list_files(map(state.migration.shards.__getitem__, group.shards))
+    return [file for file in files if file.status == FileStatus.MERGED and file.landed]
 
 
 def get_group_branch(state: RunState, group: PullRequestGroup) -> str:

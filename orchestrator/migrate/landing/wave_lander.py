@@ -131,10 +131,7 @@ class WaveLander:
     async def _find_landed_files(self, wave: Wave, moved: Sequence[FileRecord]) -> list[FileRecord]:
         """Return the files of the wave whose migrated content stands on the branch."""
         state, tip = self._context.state, self._context.state.head
-        records = {}
-        for shard in list_wave_shards(state, wave):
-            for path in shard.files:
-                records[path] = state.migration.files[path]
+        records = {file.path: file for file in state.migration.list_files(list_wave_shards(state, wave))}
         for file in moved:
             if state.migration.files[file.path].status != FileStatus.MERGED:
                 records[file.path] = file

@@ -3,7 +3,7 @@
 from orchestrator.domain.event.migration import ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import build_progress_subject
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
+from orchestrator.domain.migration.files import FileStatus, Wave
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
@@ -25,10 +25,8 @@ from orchestrator.migrate.ladder.run_outcome import (
 )
 from orchestrator.migrate.ladder.waves import (
     choose_next_wave,
-    find_current_wave,
     find_sample_wave,
     is_requested_again,
-    list_shard_files,
     list_wave_files,
     list_wave_shards,
     plan_remaining_shards,
@@ -98,13 +96,13 @@ class MigrationRunner:
         await apply_wished_recipe(self._context, self._recipe)
         if self._context.state.migration.requested_rollbacks:
             await self._roll_back()
-        if find_current_wave(self._context.state) is None:
+        if self._context.state.migration.current_wave is None:
             await self._plan_rest()
             await self._check_progress()
             if (begun := choose_next_wave(self._context.state, self._recipe)) is None:
                 return None
             await self._context.journal.append(begun)
-        return find_current_wave(self._context.state)
+        return self._context.state.migration.current_wave
 
     async def _roll_back(self) -> None:
         """Take back what people want back. That sites come back with it breaks no rule."""
@@ -166,9 +164,7 @@ class MigrationRunner:
             await self._ask_whether_to_go_on("breaker", why)
 
     async def _judge_sample(self, wave: Wave) -> None:
-        files: list[FileRecord] = []
-        for shard in list_wave_shards(self._context.state, wave):
-            files += list_shard_files(self._context.state, shard)
+        files = self._context.state.migration.list_files(list_wave_shards(self._context.state, wave))
         why = explain_sample_failure(files, self._recipe.sample)
         if why or self._recipe.sample.gate == "human":
             landed = sum(file.status == FileStatus.MERGED for file in files)
@@ -196,11 +192,9 @@ class MigrationRunner:
         context = self._context
         state, published = context.state, set(context.state.migration.requested_publications)
         held = [shard for shard in state.migration.shards.values() if shard.held]
-        files = dict(state.migration.files)
-        for shard in held:
-            for path in shard.files:
-                files.pop(path, None)  # they go on where they stand once released
-        await context.journal.append(*build_last_moves(files.values()))
+        held_paths = {file.path for file in state.migration.list_files(held)}  # they go on where they stand later
+        files = (file for file in state.migration.files.values() if file.path not in held_paths)
+        await context.journal.append(*build_last_moves(files))
         await context.journal.append(*build_task_ends(context.state, self._recipe))
         outcome, reason = summarize_outcome(list(context.state.migration.files.values()))
         if held:
