@@ -1,7 +1,6 @@
 """A migration as far as its first queue: what the steps that ask nobody make of the files. Nothing lands."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -124,9 +123,3 @@ class DryRunner:
             return (await find_sites(scope, contents)).places
         async with self._context.lend_workspace(commit, Purpose("sites that would remain")) as workspace:
             return (await find_sites(scope, contents, workspace)).places
-
-
-def count_failure_signatures(files: Iterable[FileRecord]) -> list[tuple[str, int]]:
-    """Return the signatures of files that were put back, and how many have each, most first."""
-    counts = Counter(file.signature for file in files if file.status == FileStatus.RESTORED and file.signature)
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))

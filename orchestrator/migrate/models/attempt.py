@@ -28,6 +28,7 @@ from orchestrator.migrate.models.file_tasks import (
 )
 from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer
 from orchestrator.migrate.sites.finder import count_remaining_sites
+from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.ports.roles import Roles
 from worktrees.object_store.trees import read_blobs
 from worktrees.safety.path_rules import escape_path
@@ -142,15 +143,13 @@ class FileAttempt:
             return self._build_failed_move(
                 reason, review.blob if review.blob != self._file.branch_blob else self._file.tried
             )
-        return FileMoved(
-            path=self._file.path,
-            status=FileStatus.TRANSFORMED,
-            rung=self._at.rung,
-            blob=review.blob,
-            seconds=self._seconds,
-            attempt=self._at.attempt,
-            left=await self._count_sites_left(review.blob or ""),
-        )
+        left = await self._count_sites_left(review.blob or "")
+        return self._create_move().model_copy(update={"blob": review.blob, "left": left})
+
+    def _create_move(self) -> FileMoved:
+        file, seconds = self._file, round(anyio.current_time() - self._begun_s, 3)
+        status, at = FileStatus.TRANSFORMED, self._at
+        return FileMoved(path=file.path, status=status, rung=at.rung, seconds=seconds, attempt=at.attempt)
 
     async def _count_sites_left(self, blob: str) -> int | None:
         scope = self._at.recipe.scope
@@ -162,17 +161,8 @@ class FileAttempt:
         return (await count_remaining_sites(scope.model_copy(update={"site": by_regex}), {path: content}))[path]
 
     def _build_failed_move(self, reason: str, tried: str | None) -> FileMoved:
-        return FileMoved(
-            path=self._file.path,
-            status=FileStatus.RESTORED,
-            rung=self._at.rung,
-            tried=tried,
-            reason=reason,
-            signature=build_failure_signature(reason),
-            failure=FailureKind.ATTEMPT,
-            seconds=self._seconds,
-            attempt=self._at.attempt,
-        )
+        problem = FileProblem(FailureKind.ATTEMPT, reason, build_failure_signature(reason))
+        return restore_file(self._create_move(), problem, tried)
 
     def _build_untried_move(self, why: str) -> FileMoved:
         """Nothing was made of the file, which says nothing about it: what it failed on before stays its reason."""
@@ -182,10 +172,6 @@ class FileAttempt:
         return self._build_failed_move(why, self._file.tried).model_copy(
             update={"signature": signature, "failure": failure}
         )
-
-    @property
-    def _seconds(self) -> float:
-        return round(anyio.current_time() - self._begun_s, 3)
 
     def _tell_strays(self, review: AttemptReview) -> list[Event]:
         if not review.strays:
