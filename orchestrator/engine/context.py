@@ -10,6 +10,7 @@ from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
@@ -73,6 +74,11 @@ class RunContext:
     def state(self) -> RunState:
         """The run as it is now."""
         return self.journal.state
+
+    @property
+    def recipe(self) -> Recipe:
+        """A migration's recipe as it stands; people may revise it."""
+        return self.state.migration.require_recipe()
 
     @property
     def config(self) -> Config:

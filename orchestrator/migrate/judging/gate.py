@@ -3,6 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
@@ -24,7 +25,7 @@ from orchestrator.migrate.judging.invariants import (
     list_changed_files,
     select_due_invariants,
 )
-from orchestrator.migrate.judging.selected_tests import CheckNarrower
+from orchestrator.migrate.judging.selected_tests import narrow_check
 from orchestrator.migrate.judging.tree_rules import (
     build_command_checks,
     check_policy,
@@ -65,7 +66,7 @@ class MigrationGate:
         self.rules = FileRules(context, recipe)
         self._runner = self._build_runner(context.hands)
         self._base_runner = self._build_runner(context.baseline_hands or context.hands)
-        self._narrow = never_narrow if paths is None else CheckNarrower(recipe, paths)
+        self._narrow = never_narrow if paths is None else partial(narrow_check, recipe, paths)
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _build_runner(self, hands: Hands) -> CheckRunner:

@@ -6,7 +6,6 @@ from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import UnitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Wave
-from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, list_blast_radius_reasons
@@ -36,10 +35,6 @@ class WaveLander:
         self._gate = gate
         self._units = FileUnits(context)
 
-    @property
-    def _recipe(self) -> Recipe:
-        return self._context.state.migration.require_recipe()
-
     async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
 
@@ -64,7 +59,7 @@ class WaveLander:
 
     async def _test_shards(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
         """Return the files whose shards are green by the checks of level shard; send back the guilty of a red shard."""
-        if not files or not any(check.level == "shard" for check in self._recipe.verify.check):
+        if not files or not any(check.level == "shard" for check in self._context.recipe.verify.check):
             return files
         graph = await read_import_graph(self._context.repository.git, self._context.state.run.base)
         for shard, units in self._units.split_by_shard(_list_units(files)):
@@ -120,8 +115,8 @@ class WaveLander:
         if not (landed := await self._find_landed_files(wave, moved)):
             return
         sites: Mapping[str, int] = {}
-        if self._recipe.work_scope.site:
-            sites = await count_current_sites(self._context, self._recipe, landed)
+        if self._context.recipe.work_scope.site:
+            sites = await count_current_sites(self._context, self._context.recipe, landed)
         moves = []
         for file in landed:
             path, left = file.path, sites.get(file.path)

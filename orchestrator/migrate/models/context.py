@@ -1,7 +1,9 @@
 """Reading from git and the journal what a model is shown of a file, as much as an attempt's size of context holds."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import CommitId, UnitId
@@ -131,20 +133,9 @@ def _cut_text(text: str, room: int) -> str | None:
     if len(text) <= room:
         return text
     lines = text.split("\n")
-    count, used = _count_fitting_lines(lines, room - _MARK_CHARS)
-    if not count:
-        return None
-    return text[:used] + f"[cut here: {count} of {len(lines)} lines are shown]"
-
-
-def _count_fitting_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
-    """Return how many whole lines fit, and how many characters they have with their ends."""
-    used = 0
-    for count, line in enumerate(lines):
-        if used + len(line) + 1 > room:
-            return count, used
-        used += len(line) + 1
-    return len(lines), used
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    count = bisect_right(ends, room - _MARK_CHARS)
+    return text[: ends[count - 1]] + f"[cut here: {count} of {len(lines)} lines are shown]" if count else None
 
 
 @dataclass(frozen=True)
