@@ -54,7 +54,9 @@ class MigrationState:
     @property
     def current_wave(self) -> Wave | None:
         """The wave under way, None between two waves."""
-        return None if not self.waves or self.waves[-1].is_over else self.waves[-1]
+        if not self.waves or self.waves[-1].is_over:
+            return None
+        return self.waves[-1]
 
     @property
     def current_wave_number(self) -> int:

@@ -152,7 +152,9 @@ async def run_preparation(workspace: LocalWorkspace, command: ShellCommand, refu
         result, printed = await run_and_read(workspace, command)
     except ToolRefused as refusal:
         raise EnvironmentProblem(f"{refused}: {refusal}") from refusal
-    return None if result.is_success else FailedPreparation(result, printed)
+    if result.is_success:
+        return None
+    return FailedPreparation(result, printed)
 
 
 async def read_tool_versions(workspace: LocalWorkspace, line: str, problem: str) -> str:

@@ -164,7 +164,7 @@ async def _find_tip(context: RunContext, group: PullRequestGroup) -> CommitId:
     known, ref = state.migration.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
     shown = state.run.base
     if known and await find_existing_objects(git, [known.head]):
-        shown = known.head
+        shown = CommitId(known.head)
     stands = await read_ref(git, ref)
     is_ours = stands in state.ref_history.get(ref, ())
     if stands and is_ours and await is_ancestor(git, shown, stands):

@@ -135,7 +135,9 @@ def _cut_text(text: str, room: int) -> str | None:
     lines = text.split("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     count = bisect_right(ends, room - _MARK_CHARS)
-    return text[: ends[count - 1]] + f"[cut here: {count} of {len(lines)} lines are shown]" if count else None
+    if not count:
+        return None
+    return text[: ends[count - 1]] + f"[cut here: {count} of {len(lines)} lines are shown]"
 
 
 @dataclass(frozen=True)

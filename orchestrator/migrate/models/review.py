@@ -132,7 +132,9 @@ class AttemptReviewer:
         command = ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)
         async with self._context.lend_workspace(commit, Purpose(f"parse {self._at.step.id}")) as workspace:
             result, printed = await run_and_read(workspace, command)
-        return "" if result.is_success else describe_node_error(printed)
+        if result.is_success:
+            return ""
+        return describe_node_error(printed)
 
     async def _check_rules(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path
