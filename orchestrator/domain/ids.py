@@ -4,6 +4,7 @@ A task's id is its path in the plan tree, so it is stable, short and readable.
 """
 
 import re
+from collections.abc import Container
 from typing import NamedTuple, NewType
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -25,6 +26,15 @@ TASK_KEY_PATTERN = compile_lazily(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 FIRST_LENS = "diff"
 """The lens whose sessions have no name of their own: for long it was the only one."""
 _SESSION_ROLES = {"plan": "planner", "work": "worker", "review": "judge", "verdict": "judge"}
+
+
+def choose_free_name(wanted: str, taken: Container[str]) -> str:
+    """Return `tail`, or `tail-2` and so on where that is taken."""
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
 
 
 def build_child_task_id(parent: TaskId, key: str) -> TaskId:

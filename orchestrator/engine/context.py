@@ -1,6 +1,6 @@
 """The context of a run: all that its parts work with."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +10,7 @@ from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
@@ -22,6 +23,8 @@ from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
 from orchestrator.queue.pr_branch import LandingFence, PrBranch, require_green_tip
+from worktrees.object_store.merge import commit_tree
+from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
 
@@ -71,6 +74,11 @@ class RunContext:
     def state(self) -> RunState:
         """The run as it is now."""
         return self.journal.state
+
+    @property
+    def recipe(self) -> Recipe:
+        """A migration's recipe as it stands; people may revise it."""
+        return self.state.migration.require_recipe()
 
     @property
     def config(self) -> Config:
@@ -124,3 +132,17 @@ class RunContext:
     async def read_tree_id(self, commit: CommitId) -> TreeId:
         """Return a commit's tree."""
         return TreeId(await read_tree_id(self.repository.git, commit))
+
+    async def commit_changes(
+        self, parent: CommitId, changes: Mapping[str, tuple[str, str] | None], message: str
+    ) -> tuple[CommitId, TreeId]:
+        """Return a commit on top of `parent`, with its tree, in which files have another mode and blob.
+
+        Args:
+            parent: the only parent.
+            changes: path → mode and blob; None deletes the file.
+            message: the commit's.
+        """
+        git = self.repository.git
+        tree = TreeId(await overlay_tree(git, await read_tree_id(git, parent), changes))
+        return CommitId(await commit_tree(git, tree, [parent], message, self.commit_date)), tree

@@ -1,5 +1,6 @@
 """The journal as the rest of the house sees it: append facts, read the state they fold to, keep long texts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -93,3 +94,9 @@ async def record_notice_once(ledger: Ledger, notice: Noticed) -> None:
         if is_same_notice(known, notice):
             return
     await ledger.append(notice)
+
+
+async def read_last_output(ledger: Ledger, receipts: Sequence[str]) -> str:
+    """Return what the last of these runs of checks printed; empty without one."""
+    receipt = ledger.state.receipts.get(receipts[-1]) if receipts else None
+    return await ledger.read_text(receipt.output) if receipt else ""

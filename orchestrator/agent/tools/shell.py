@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 
-from anyio import to_thread
 from pydantic import Field
 
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
 
@@ -38,8 +37,7 @@ def build_shell_tool(
             writable=is_writing,
             tier=tier(),
         )
-        result = await run_command(workspace, command)
-        output = await to_thread.run_sync(read_log_ends, result.log)
+        result, output = await run_and_read(workspace, command)
         text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 

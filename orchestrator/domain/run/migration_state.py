@@ -1,6 +1,7 @@
 """The part of a run's state that only migrations have: files, shards, waves and the recipe."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -51,9 +52,20 @@ class MigrationState:
         return self.recipe
 
     @property
+    def current_wave(self) -> Wave | None:
+        """The wave under way, None between two waves."""
+        if not self.waves or self.waves[-1].is_over:
+            return None
+        return self.waves[-1]
+
+    @property
     def current_wave_number(self) -> int:
         """The number of the wave that has not ended, 0 if there is none."""
-        return self.waves[-1].number if self.waves and not self.waves[-1].is_over else 0
+        return self.current_wave.number if self.current_wave else 0
+
+    def list_files(self, shards: Iterable[Shard]) -> list[FileRecord]:
+        """Return the files of shards as they stand, in their order."""
+        return [self.files[path] for shard in shards for path in shard.files]
 
     def find_shard_of_file(self, path: str) -> Shard | None:
         """Return the shard that holds a file."""
@@ -68,4 +80,4 @@ class MigrationState:
 
     def get_shard_status(self, shard: Shard) -> ShardStatus:
         """Return the status of a shard."""
-        return shard.compute_status(self.files[path] for path in shard.files)
+        return shard.compute_status(self.list_files([shard]))

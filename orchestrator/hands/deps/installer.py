@@ -25,7 +25,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.deps.manifests import NODE_MODULES, VENV, Manifests
 from orchestrator.hands.deps.store import DepsStore
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandResult, ShellCommand
@@ -149,12 +149,12 @@ async def run_preparation(workspace: LocalWorkspace, command: ShellCommand, refu
         EnvironmentProblem: it may not be run; begins with `refused`.
     """
     try:
-        result = await run_command(workspace, command)
+        result, printed = await run_and_read(workspace, command)
     except ToolRefused as refusal:
         raise EnvironmentProblem(f"{refused}: {refusal}") from refusal
     if result.is_success:
         return None
-    return FailedPreparation(result, await to_thread.run_sync(read_log_ends, result.log))
+    return FailedPreparation(result, printed)
 
 
 async def read_tool_versions(workspace: LocalWorkspace, line: str, problem: str) -> str:
@@ -163,8 +163,7 @@ async def read_tool_versions(workspace: LocalWorkspace, line: str, problem: str)
     Raises:
         EnvironmentProblem: it failed; begins with `problem`.
     """
-    result = await run_command(workspace, ShellCommand(line=line, timeout_s=_ASKING_S))
-    printed = await to_thread.run_sync(read_log_ends, result.log)
+    result, printed = await run_and_read(workspace, ShellCommand(line=line, timeout_s=_ASKING_S))
     if not result.is_success:
         raise EnvironmentProblem(f"{problem}: {printed.strip() or result.detail}")
     return printed

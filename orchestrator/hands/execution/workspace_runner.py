@@ -4,6 +4,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import anyio
+import anyio.to_thread
 
 from orchestrator.domain.text.truncation import LIMIT_CHARS, truncate_bytes, truncate_text
 from orchestrator.ports.hands import CommandResult, ShellCommand, Workspace
@@ -29,6 +30,12 @@ async def run_command(workspace: Workspace, command: ShellCommand) -> CommandRes
             await workspace.kill_command(call_id)
         raise
     return result
+
+
+async def run_and_read(workspace: Workspace, command: ShellCommand) -> tuple[CommandResult, str]:
+    """Run a command as `run_command` does; return also the output in its log, shortened if it is long."""
+    result = await run_command(workspace, command)
+    return result, await anyio.to_thread.run_sync(read_log_ends, result.log)
 
 
 def read_log_ends(log: Path, limit_chars: int = LIMIT_CHARS) -> str:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
-from orchestrator.migrate.dry_run.runner import DryRunResult, count_failure_signatures
+from orchestrator.migrate.dry_run.runner import DryRunResult
 from orchestrator.migrate.ladder.passes import is_changed, list_passes
+from orchestrator.migrate.ladder.run_outcome import group_by_signature
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
 from orchestrator.report.migration.dry_run_model import (
@@ -177,8 +178,9 @@ def _sum_lines(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _iterate_signatures(files: Iterable[FileRecord]) -> Iterator[DryRunSignature]:
-    for signature, count in count_failure_signatures(files):
-        yield DryRunSignature(signature=signature, files=count)
+    restored = (file for file in files if file.status == FileStatus.RESTORED and file.signature)
+    for group in group_by_signature(restored):
+        yield DryRunSignature(signature=group.signature, files=len(group.paths))
 
 
 def _build_gate(verdict: GateResult | None) -> DryRunGate | None:

@@ -1,7 +1,6 @@
 """A migration as far as its first queue: what the steps that ask nobody make of the files. Nothing lands."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -18,8 +17,6 @@ from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
 from orchestrator.migrate.sites.finder import find_sites, needs_workspace
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import list_tree, map_tree, read_files
 
 _ASK_NOBODY = frozenset({"command", "rewrite"})
@@ -101,19 +98,16 @@ class DryRunner:
 
     def _list_files(self, wave: Wave) -> list[FileRecord]:
         state = self._context.state
-        files: list[FileRecord] = []
-        for name in wave.shards:
-            files += (state.migration.files[path] for path in state.migration.shards[name].files)
+        files = state.migration.list_files(map(state.migration.shards.__getitem__, wave.shards))
         return [file for file in files if file.status != FileStatus.SKIPPED]
 
     async def _commit_union(self, files: list[FileRecord]) -> tuple[CommitId, TreeId]:
         """Return the base with all changes that would go to the queue, as a commit and its tree."""
-        run, git = self._context.state.run, self._context.repository.git
+        run = self._context.state.run
         changes = {file.path: (file.mode, file.blob) for file in list_files_to_queue(files) if file.blob}
         if not changes:
             return run.base, run.base_tree
-        tree = TreeId(await overlay_tree(git, run.base_tree, changes))
-        return CommitId(await commit_tree(git, tree, [run.base], "A dry run\n", self._context.commit_date)), tree
+        return await self._context.commit_changes(run.base, changes, "A dry run\n")
 
     async def _find_remaining_sites(
         self, commit: CommitId, files: list[FileRecord]
@@ -129,9 +123,3 @@ class DryRunner:
             return (await find_sites(scope, contents)).places
         async with self._context.lend_workspace(commit, Purpose("sites that would remain")) as workspace:
             return (await find_sites(scope, contents, workspace)).places
-
-
-def count_failure_signatures(files: Iterable[FileRecord]) -> list[tuple[str, int]]:
-    """Return the signatures of files that were put back, and how many have each, most first."""
-    counts = Counter(file.signature for file in files if file.status == FileStatus.RESTORED and file.signature)
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))

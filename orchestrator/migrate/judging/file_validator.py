@@ -16,7 +16,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.gate.injection import REPORT_VARIABLE
 from orchestrator.judge.reports import parse_report
@@ -166,8 +166,7 @@ class _CheckRun:
 async def _run_check(workspace: Workspace, spec: CheckSpec, path: str) -> _CheckRun:
     line = fill_in_files(spec.run, [path]).replace("{report}", f'"${REPORT_VARIABLE}"')
     command = ShellCommand(line=line, timeout_s=spec.timeout_s, files={REPORT_VARIABLE: "report.xml"})
-    result = await run_command(workspace, command)
-    output = await to_thread.run_sync(read_log_ends, result.log)
+    result, output = await run_and_read(workspace, command)
     if result.ending != CommandEnding.EXITED:
         return _CheckRun(result, None, output)
     report = await to_thread.run_sync(

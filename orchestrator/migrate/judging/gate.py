@@ -3,6 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
@@ -24,7 +25,7 @@ from orchestrator.migrate.judging.invariants import (
     list_changed_files,
     select_due_invariants,
 )
-from orchestrator.migrate.judging.selected_tests import CheckNarrower
+from orchestrator.migrate.judging.selected_tests import narrow_check
 from orchestrator.migrate.judging.tree_rules import (
     build_command_checks,
     check_policy,
@@ -65,7 +66,7 @@ class MigrationGate:
         self.rules = FileRules(context, recipe)
         self._runner = self._build_runner(context.hands)
         self._base_runner = self._build_runner(context.baseline_hands or context.hands)
-        self._narrow = never_narrow if paths is None else CheckNarrower(recipe, paths)
+        self._narrow = never_narrow if paths is None else partial(narrow_check, recipe, paths)
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _build_runner(self, hands: Hands) -> CheckRunner:
@@ -241,9 +242,7 @@ class MigrationGate:
         """Run the changed tests on the sources as they were: where they are red, tests and sources moved together."""
         if not self._has_due("old-source-passes", judged.level):
             return _build_empty_result(judged)
-        run, git = self._context.state.run, self._context.repository.git
-        commit = await commit_tests_on_base(git, run.base, run.base_tree, judged.changes, self._context.commit_date)
-        if commit is None:
+        if (commit := await commit_tests_on_base(self._context, judged.changes)) is None:
             return _build_empty_result(judged)
         purpose = judged.purpose.with_detail("changed tests on the old sources")
         result = await gate.judge_tree(*commit, purpose, judged.fresh, self.recipe.verify.flaky_reruns)

@@ -141,23 +141,18 @@ def _candidates(place: str) -> Iterator[str]:
                 yield root + "/".join(parts[:count]) + ending
 
 
-class CheckNarrower:
-    """Makes checks of a recipe narrow: see `orchestrator.judge.gate.narrowing.Narrow`."""
+def narrow_check(recipe: Recipe, paths: Container[str], spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
+    """Return the check over the files of these tests; None if it takes none, or if one's file is not known.
 
-    def __init__(self, recipe: Recipe, paths: Container[str]) -> None:
-        """Set up.
-
-        Args:
-            recipe: checks with `{tests}` in their command can be narrowed.
-            paths: every file of the tree that the migration starts from.
-        """
-        self._commands = {check.id: check.run for check in recipe.verify.check if "{tests}" in check.run}
-        self._paths = paths
-
-    def __call__(self, spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
-        """Return the check over the files of these tests; None if it takes none, or if one's file is not known."""
-        found = {find_test_file(test, self._paths) for test in tests}
-        if spec.id not in self._commands or not found or None in found or len(found) > _MOST_FILES:
-            return None
-        files = " ".join(map(shlex.quote, sorted(filter(None, found))))
-        return spec.model_copy(update={"run": self._commands[spec.id].replace("{tests}", files)})
+    Args:
+        recipe: checks with `{tests}` in their command can be narrowed.
+        paths: every file of the tree that the migration starts from.
+        spec: the check, see `orchestrator.judge.gate.narrowing.Narrow`.
+        tests: as reports name them.
+    """
+    found = {find_test_file(test, paths) for test in tests}
+    run = next((check.run for check in recipe.verify.check if check.id == spec.id), "")
+    if "{tests}" not in run or not found or None in found or len(found) > _MOST_FILES:
+        return None
+    files = " ".join(map(shlex.quote, sorted(filter(None, found))))
+    return spec.model_copy(update={"run": run.replace("{tests}", files)})

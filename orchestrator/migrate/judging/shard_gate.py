@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from anyio import to_thread
-
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec
@@ -12,7 +10,7 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import list_changed_files
 from orchestrator.migrate.judging.selected_tests import FindImporters, SelectedTests, parse_selected_tests, select_tests
@@ -83,9 +81,9 @@ class ShardGate:
         paths = "".join(f"{path}\n" for path in sorted(changes))
         command = ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s)
         async with self._context.lend_workspace(commit, Purpose(f"tests for shard {self._shard}")) as workspace:
-            result = await run_command(workspace, command)
-            if result.is_success:
-                return parse_selected_tests(await to_thread.run_sync(read_log_ends, result.log), files)
+            result, printed = await run_and_read(workspace, command)
+        if result.is_success:
+            return parse_selected_tests(printed, files)
         await self._tell_all_tests(check, "its select failed")
         return parse_selected_tests("", files)
 

@@ -9,14 +9,12 @@ from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.gate.check_runner import build_check_key
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.migrate.command_lines import fill_in_files, split_for_command_line
 from orchestrator.ports.gate import GateResult
-from worktrees.git import Git
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 
 Policy = Literal["no-new-failures", "all-green", "same-outcomes"]
 _SHOWN = 3
@@ -71,23 +69,18 @@ def _count_tests(receipt: Receipt) -> int:
 
 
 async def commit_tests_on_base(
-    git: Git, base: CommitId, base_tree: TreeId, changes: Mapping[str, tuple[str, str]], when: str
+    context: RunContext, changes: Mapping[str, tuple[str, str]]
 ) -> tuple[CommitId, TreeId] | None:
     """Return the base with nothing but the changed tests, as a commit; None where that says nothing new.
 
     Args:
-        git: the repository.
-        base: the commit that the changes started from, and its tree.
-        base_tree: see there.
+        context: the run.
         changes: path → mode and blob of every changed file.
-        when: the commit's date, in ISO 8601.
     """
     tests = {path: change for path, change in changes.items() if is_test_path(path)}
     if not tests or len(tests) == len(changes):
         return None  # without other changes the tree itself has the old sources
-    tree = TreeId(await overlay_tree(git, base_tree, tests))
-    message = "Changed tests on the sources of the base\n"
-    return CommitId(await commit_tree(git, tree, [base], message, when)), tree
+    return await context.commit_changes(context.state.run.base, tests, "Changed tests on the sources of the base\n")
 
 
 def reword_old_source_failures(difference: Difference) -> Difference:

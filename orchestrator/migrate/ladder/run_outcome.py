@@ -124,7 +124,9 @@ def group_by_signature(files: Iterable[FileRecord]) -> list[FailureGroup]:
 
 def explain_failure_limit(state: RunState, rules: StopRules) -> str:
     """Return why the run should not go on, in words; empty when it may."""
-    done = sum(_is_over(state, shard.files) for shard in state.migration.shards.values())
+    done = 0
+    for shard in state.migration.shards.values():
+        done += bool(shard.files) and all(file.status.is_terminal for file in state.migration.list_files([shard]))
     tried, landed = _count_tried(state.migration.files.values())
     failed = tried - landed
     if done < rules.after_shards or failed <= rules.max_failed_fraction * tried:
@@ -132,10 +134,6 @@ def explain_failure_limit(state: RunState, rules: StopRules) -> str:
     return (
         f"{failed} of {tried} files have failed, more than max_failed_fraction = {rules.max_failed_fraction:g} allows"
     )
-
-
-def _is_over(state: RunState, paths: Sequence[str]) -> bool:
-    return bool(paths) and all(state.migration.files[path].status.is_terminal for path in paths)
 
 
 def _count_tried(files: Iterable[FileRecord]) -> tuple[int, int]:

@@ -15,13 +15,6 @@ def strip_revision(name: str) -> str:
     return _REVISION.sub("", name)
 
 
-def find_current_wave(state: RunState) -> Wave | None:
-    """Return the wave under way, None between two waves."""
-    if state.migration.waves and not state.migration.waves[-1].is_over:
-        return state.migration.waves[-1]
-    return None
-
-
 def list_wave_shards(state: RunState, wave: Wave) -> list[Shard]:
     """Return the wave's shards with all that came out of them."""
     families = set(map(strip_revision, wave.shards))
@@ -33,24 +26,18 @@ def list_wave_files(state: RunState, wave: Wave) -> list[FileRecord]:
 
     Shards that are held are left; so is what a person has released or has had tried again since the wave began.
     """
-    files = []
-    for shard in list_wave_shards(state, wave):
-        if shard.held or shard.after_wave == wave.number:
-            continue
-        for file in list_shard_files(state, shard):
-            if not file.status.is_terminal and file.after_wave != wave.number:
-                files.append(file)
-    return files
-
-
-def list_shard_files(state: RunState, shard: Shard) -> list[FileRecord]:
-    """Return the files of a shard as they stand."""
-    return [state.migration.files[path] for path in shard.files]
+    shards = (shard for shard in list_wave_shards(state, wave) if not shard.held and shard.after_wave != wave.number)
+    files = state.migration.list_files(shards)
+    return [file for file in files if not file.status.is_terminal and file.after_wave != wave.number]
 
 
 def choose_next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
     """Return the next wave: the sample first, then more and more of the other shards; None when none is open."""
-    waiting = [shard for shard in state.migration.shards.values() if not shard.held and _is_open(state, shard)]
+    waiting = []
+    for shard in state.migration.shards.values():
+        is_over = all(file.status.is_terminal for file in state.migration.list_files([shard]))
+        if not shard.held and not is_over:
+            waiting.append(shard)
     if not waiting:
         return None
     number = len(state.migration.waves) + 1
@@ -75,11 +62,8 @@ def is_requested_again(state: RunState, wave: WaveStarted) -> bool:
     """Return True if a wave only does again what a person wants done again."""
     if wave.wave != "again":
         return False
-    for name in wave.shards:
-        for file in list_shard_files(state, state.migration.shards[name]):
-            if not file.is_asked_for and not file.status.is_terminal:
-                return False
-    return True
+    files = state.migration.list_files(map(state.migration.shards.__getitem__, wave.shards))
+    return all(file.is_asked_for or file.status.is_terminal for file in files)
 
 
 def find_sample_wave(state: RunState) -> Wave | None:
@@ -94,17 +78,13 @@ def _choose_wave_size(state: RunState, recipe: Recipe) -> int:
     return max(1, round(recipe.sample.first * recipe.sample.growth**earlier))
 
 
-def _is_open(state: RunState, shard: Shard) -> bool:
-    return not all(file.status.is_terminal for file in list_shard_files(state, shard))
-
-
 def plan_remaining_shards(state: RunState) -> ShardsPlanned | None:
     """Return the next revisions of landed shards, with those of their files that go on; None when there are none."""
     rest = []
     for shard in state.migration.shards.values():
         if shard.commit is None:
             continue
-        left = tuple(file.path for file in list_shard_files(state, shard) if file.is_pending)
+        left = tuple(file.path for file in state.migration.list_files([shard]) if file.is_pending)
         if left:
             rest.append(Shard(name=_choose_free_name(state, shard.name), files=left, owner=shard.owner))
     return ShardsPlanned(shards=tuple(rest)) if rest else None

@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, get_symptom_test
 from orchestrator.domain.migration.files import FileRecord
-from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
@@ -17,7 +16,7 @@ from orchestrator.migrate.sharding.import_graph import PYTHON_SUFFIXES, parse_sc
 from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
 from orchestrator.migrate.sharding.shards import build_blocks
 from orchestrator.ports.gate import GateResult
-from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.ledger import Ledger, read_last_output
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import OverlayComposer
 from orchestrator.queue.culprit_search import SuspectEvidence
@@ -45,7 +44,7 @@ class SourceEvidence(SuspectEvidence):
         self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
         """Return the prime suspects of each symptom, strongest evidence only; none where it would be too many."""
-        output = await self._read_output(result)
+        output = await read_last_output(self._ledger, result.receipts)
         oids = {entry.path: entry.oid for entry in await list_tree(self._git, commit) if entry.kind == "blob"}
         files = {}
         for symptom in symptoms:
@@ -62,12 +61,6 @@ class SourceEvidence(SuspectEvidence):
                 source = blobs[oids[file]] if file in paths else b""
                 found[symptom] = _find_test_suspects(get_symptom_test(symptom), file, source, output, units)
         return found
-
-    async def _read_output(self, result: GateResult) -> str:
-        receipts = self._ledger.state.receipts
-        if result.receipts:
-            return await self._ledger.read_text(receipts[result.receipts[-1]].output)
-        return ""
 
 
 def _find_gate_suspects(output: str, units: Sequence[UnitId]) -> list[UnitId]:
@@ -117,10 +110,6 @@ class FileUnits:
         self._context = context
         self._git = context.repository.git
 
-    @property
-    def _recipe(self) -> Recipe:
-        return self._context.state.migration.require_recipe()
-
     def build_composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
         """Return a composer that puts files on the branch as the ladder has left them: one commit a shard."""
         changes, expected = {}, {}
@@ -148,16 +137,16 @@ class FileUnits:
         by what differs from the base cannot tell of those.
         """
         evidence = SourceEvidence(self._git, self._context.journal)
-        groups, reruns = self._group_units(units), self._recipe.verify.flaky_reruns
+        groups, reruns = self._group_units(units), self._context.recipe.verify.flaky_reruns
         landed = self._find_landed(units) if beside_landed else None
         return TargetedSearchOptions(evidence, groups=groups, reruns=reruns, landed=landed)
 
     def _group_units(self, units: Sequence[UnitId]) -> Sequence[Units]:
         """Return the units, those in one group that are accepted or sent back together."""
-        rules = self._recipe.merge
+        rules = self._context.recipe.merge
         if rules.bisect_unit == "shard" or rules.on_red == "reject-shard":
             return [tuple(members) for _, members in self.split_by_shard(units)]
-        return [tuple(map(UnitId, block)) for block in build_blocks(units, self._recipe.shard.pair)]
+        return [tuple(map(UnitId, block)) for block in build_blocks(units, self._context.recipe.shard.pair)]
 
     def _find_landed(self, units: Sequence[UnitId]) -> LandedGroups:
         """Return what landed of other files; taken back, such a file is what it was on the base."""
@@ -177,13 +166,13 @@ class FileUnits:
         files = [self._context.state.migration.files[unit] for unit in units]
         rungs = sorted({file.rung for file in files})
         trailers = {
-            "Migration-Id": self._recipe.migration.id,
-            "Recipe-Rev": self._recipe.revision,
+            "Migration-Id": self._context.recipe.migration.id,
+            "Recipe-Rev": self._context.recipe.revision,
             "Shard": shard,
-            "Rung": ", ".join(self._recipe.step[rung].id for rung in rungs),
+            "Rung": ", ".join(self._context.recipe.step[rung].id for rung in rungs),
             "Orchestrate-Run": self._context.state.run.run,
         }
-        return f"{sanitize_title(self._recipe.title)} ({len(units)} files)\n\n{format_trailers(trailers)}\n"
+        return f"{sanitize_title(self._context.recipe.title)} ({len(units)} files)\n\n{format_trailers(trailers)}\n"
 
 
 def format_trailers(trailers: Mapping[str, str]) -> str:

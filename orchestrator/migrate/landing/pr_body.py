@@ -43,8 +43,7 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
     """
     files = list(state.migration.files.values())
     if shards is not None:
-        groups = [shard.files for shard in state.migration.shards.values() if shard.name in shards]
-        files = [state.migration.files[path] for paths in groups for path in paths]
+        files = state.migration.list_files(one for one in state.migration.shards.values() if one.name in shards)
     steps = "\n".join(map(_describe_step, recipe.step))
     burndown = build_burndown(state)
     landed = [format_code_span(file.path) for file in files if file.status == FileStatus.MERGED]

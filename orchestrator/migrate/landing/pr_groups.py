@@ -15,12 +15,9 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.ladder.waves import list_shard_files
 from worktrees.diffs.tree_changes import compare_trees
-from worktrees.object_store.merge import commit_tree, is_ancestor
+from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.packs import find_existing_objects
-from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import read_ref
 
 NO_OWNER = "no-owner"
@@ -75,12 +72,8 @@ def merge_groups(groups: Iterable[PullRequestGroup], state: RunState) -> PullReq
 
 def list_group_files(state: RunState, group: PullRequestGroup) -> list[FileRecord]:
     """Return the files of a group that stand changed on the PR branch."""
-    found = []
-    for name in group.shards:
-        for file in list_shard_files(state, state.migration.shards[name]):
-            if file.status == FileStatus.MERGED and file.landed:
-                found.append(file)
-    return found
+    files = state.migration.list_files(map(state.migration.shards.__getitem__, group.shards))
+    return [file for file in files if file.status == FileStatus.MERGED and file.landed]
 
 
 def get_group_branch(state: RunState, group: PullRequestGroup) -> str:
@@ -165,25 +158,21 @@ async def commit_group(context: RunContext, group: PullRequestGroup) -> CommitId
     return await _commit_changes(context, tip, back, message)
 
 
-async def _find_tip(context: RunContext, group: PullRequestGroup) -> str:
+async def _find_tip(context: RunContext, group: PullRequestGroup) -> CommitId:
     """Return where the run has put the group's branch, perhaps without having come to a pull request for it."""
     git, state = context.repository.git, context.state
     known, ref = state.migration.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
-    shown: str = state.run.base
+    shown = state.run.base
     if known and await find_existing_objects(git, [known.head]):
-        shown = known.head
+        shown = CommitId(known.head)
     stands = await read_ref(git, ref)
     is_ours = stands in state.ref_history.get(ref, ())
     if stands and is_ours and await is_ancestor(git, shown, stands):
-        return stands
+        return CommitId(stands)
     return shown
 
 
-async def _commit_changes(context: RunContext, tip: str, changes: _Blobs, message: str) -> CommitId:
+async def _commit_changes(context: RunContext, tip: CommitId, changes: _Blobs, message: str) -> CommitId:
     """Add a commit, unless it would change nothing; return the last one."""
-    git = context.repository.git
-    before = await read_tree_id(git, tip)
-    after = await overlay_tree(git, before, changes)
-    if after == before:
-        return CommitId(tip)
-    return CommitId(await commit_tree(git, after, [tip], message, context.commit_date))
+    commit, tree = await context.commit_changes(tip, changes, message)
+    return tip if tree == await context.read_tree_id(tip) else commit

@@ -11,7 +11,6 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.ladder.waves import list_shard_files
 from orchestrator.migrate.landing.file_units import format_trailers
 from orchestrator.migrate.landing.pr_groups import list_landed_shards
 from orchestrator.ports.gate import Gate
@@ -82,7 +81,7 @@ async def _record_rollbacks(context: RunContext) -> None:
 
 def _build_moves(state: RunState, shard: Shard, reason: str) -> Iterator[FileMoved]:
     """Yield the moves of the shard's files; those that are another shard's by now stay what they are there."""
-    for file in list_shard_files(state, shard):
+    for file in state.migration.list_files([shard]):
         if file.status == FileStatus.MERGED:
             yield FileMoved(path=file.path, status=FileStatus.REVERTED, rung=file.rung, reason=reason)
 

@@ -6,7 +6,6 @@ from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import UnitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Wave
-from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, list_blast_radius_reasons
@@ -21,6 +20,7 @@ from orchestrator.migrate.sharding.import_graph import read_import_graph
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
 from orchestrator.ports.hooks import NO_HOOKS
+from orchestrator.ports.ledger import read_last_output
 from orchestrator.queue.lander import Lander
 from worktrees.object_store.trees import map_tree
 
@@ -34,10 +34,6 @@ class WaveLander:
         self._context = context
         self._gate = gate
         self._units = FileUnits(context)
-
-    @property
-    def _recipe(self) -> Recipe:
-        return self._context.state.migration.require_recipe()
 
     async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
@@ -63,7 +59,7 @@ class WaveLander:
 
     async def _test_shards(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
         """Return the files whose shards are green by the checks of level shard; send back the guilty of a red shard."""
-        if not files or not any(check.level == "shard" for check in self._recipe.verify.check):
+        if not files or not any(check.level == "shard" for check in self._context.recipe.verify.check):
             return files
         graph = await read_import_graph(self._context.repository.git, self._context.state.run.base)
         for shard, units in self._units.split_by_shard(_list_units(files)):
@@ -119,8 +115,8 @@ class WaveLander:
         if not (landed := await self._find_landed_files(wave, moved)):
             return
         sites: Mapping[str, int] = {}
-        if self._recipe.work_scope.site:
-            sites = await count_current_sites(self._context, self._recipe, landed)
+        if self._context.recipe.work_scope.site:
+            sites = await count_current_sites(self._context, self._context.recipe, landed)
         moves = []
         for file in landed:
             path, left = file.path, sites.get(file.path)
@@ -130,10 +126,7 @@ class WaveLander:
     async def _find_landed_files(self, wave: Wave, moved: Sequence[FileRecord]) -> list[FileRecord]:
         """Return the files of the wave whose migrated content stands on the branch."""
         state, tip = self._context.state, self._context.state.head
-        records = {}
-        for shard in list_wave_shards(state, wave):
-            for path in shard.files:
-                records[path] = state.migration.files[path]
+        records = {file.path: file for file in state.migration.list_files(list_wave_shards(state, wave))}
         for file in moved:
             if state.migration.files[file.path].status != FileStatus.MERGED:
                 records[file.path] = file
@@ -144,24 +137,14 @@ class WaveLander:
         return [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
-        file = self._context.state.migration.files[ejected.unit]
+        journal, files = self._context.journal, self._context.state.migration.files
+        file = files[ejected.unit]
         if file.status == FileStatus.MERGED:
             return  # somebody put on the branch what the ladder made of it, too
-        files = self._context.state.migration.files
         landed = {path for path in ejected.partners if files[path].status == FileStatus.MERGED}
-        output = ""
-        if ejected.receipts:
-            output = await self._context.journal.read_text(self._context.state.receipts[ejected.receipts[-1]].output)
-        await self._context.journal.append(
-            FileMoved(
-                path=file.path,
-                status=FileStatus.EJECTED,
-                rung=file.rung,
-                reason=format_ejection_reason(ejected, landed),
-                signature=build_ejection_signature(ejected, output),
-                failure=FailureKind.QUEUE,
-            )
-        )
+        (move,) = build_end_moves([file], FileStatus.EJECTED, _format_ejection_reason(ejected, landed))
+        signature = _build_ejection_signature(ejected, await read_last_output(journal, ejected.receipts))
+        await journal.append(move.model_copy(update={"signature": signature, "failure": FailureKind.QUEUE}))
 
 
 def _list_units(files: Sequence[FileRecord]) -> list[UnitId]:
@@ -174,7 +157,7 @@ def _may_stand(file: FileRecord) -> bool:
     return is_changed(file) or is_already_landed(file) or is_left_out
 
 
-def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
+def _format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
     """Return what the file breaks, and with whom if only together; `landed` are the paths of what has landed."""
     reason, partners = _describe_damage(ejected), []
     for unit in ejected.partners:
@@ -184,7 +167,7 @@ def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
     return reason
 
 
-def build_ejection_signature(ejected: UnitEjected, output: str) -> str:
+def _build_ejection_signature(ejected: UnitEjected, output: str) -> str:
     """Return what failed of it, without what varies: of tests what they printed, of anything else its own words.
 
     Args:

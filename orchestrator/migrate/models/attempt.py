@@ -28,9 +28,8 @@ from orchestrator.migrate.models.file_tasks import (
 )
 from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer
 from orchestrator.migrate.sites.finder import count_remaining_sites
+from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
 from orchestrator.ports.roles import Roles
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_blobs
 from worktrees.safety.path_rules import escape_path
 
@@ -110,15 +109,12 @@ class FileAttempt:
 
     async def _start_commit(self) -> CommitId | None:
         """The pass's start with the file as the step is given it; None if it stands there so."""
-        git, start = self._context.repository.git, self._at.start
-        blob = await choose_model_blob(git, self._at.step, self._file)
+        blob = await choose_model_blob(self._context.repository.git, self._at.step, self._file)
         if blob == self._file.branch_blob:
             return None
-        tree = await overlay_tree(
-            git, await self._context.read_tree_id(start), {self._file.path: (self._file.mode, blob)}
-        )
         message = f"{escape_path(self._file.path)} as step {self._at.step.id} is given it\n"
-        return CommitId(await commit_tree(git, tree, [start], message, self._context.commit_date))
+        changes = {self._file.path: (self._file.mode, blob)}
+        return (await self._context.commit_changes(self._at.start, changes, message))[0]
 
     async def _continue_attempt(self, task: TaskId) -> None:
         brief = await build_file_brief(self._context, self._at, self._file, self._context.state.tasks[task])
@@ -147,15 +143,13 @@ class FileAttempt:
             return self._build_failed_move(
                 reason, review.blob if review.blob != self._file.branch_blob else self._file.tried
             )
-        return FileMoved(
-            path=self._file.path,
-            status=FileStatus.TRANSFORMED,
-            rung=self._at.rung,
-            blob=review.blob,
-            seconds=self._seconds,
-            attempt=self._at.attempt,
-            left=await self._count_sites_left(review.blob or ""),
-        )
+        left = await self._count_sites_left(review.blob or "")
+        return self._create_move().model_copy(update={"blob": review.blob, "left": left})
+
+    def _create_move(self) -> FileMoved:
+        file, seconds = self._file, round(anyio.current_time() - self._begun_s, 3)
+        status, at = FileStatus.TRANSFORMED, self._at
+        return FileMoved(path=file.path, status=status, rung=at.rung, seconds=seconds, attempt=at.attempt)
 
     async def _count_sites_left(self, blob: str) -> int | None:
         scope = self._at.recipe.scope
@@ -167,17 +161,8 @@ class FileAttempt:
         return (await count_remaining_sites(scope.model_copy(update={"site": by_regex}), {path: content}))[path]
 
     def _build_failed_move(self, reason: str, tried: str | None) -> FileMoved:
-        return FileMoved(
-            path=self._file.path,
-            status=FileStatus.RESTORED,
-            rung=self._at.rung,
-            tried=tried,
-            reason=reason,
-            signature=build_failure_signature(reason),
-            failure=FailureKind.ATTEMPT,
-            seconds=self._seconds,
-            attempt=self._at.attempt,
-        )
+        problem = FileProblem(FailureKind.ATTEMPT, reason, build_failure_signature(reason))
+        return restore_file(self._create_move(), problem, tried)
 
     def _build_untried_move(self, why: str) -> FileMoved:
         """Nothing was made of the file, which says nothing about it: what it failed on before stays its reason."""
@@ -187,10 +172,6 @@ class FileAttempt:
         return self._build_failed_move(why, self._file.tried).model_copy(
             update={"signature": signature, "failure": failure}
         )
-
-    @property
-    def _seconds(self) -> float:
-        return round(anyio.current_time() - self._begun_s, 3)
 
     def _tell_strays(self, review: AttemptReview) -> list[Event]:
         if not review.strays:

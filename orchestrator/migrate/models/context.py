@@ -1,8 +1,9 @@
 """Reading from git and the journal what a model is shown of a file, as much as an attempt's size of context holds."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import CommitId, UnitId
@@ -13,11 +14,11 @@ from orchestrator.domain.recipe.step import ModelStep
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.text.truncation import show_control_characters
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import BlobLost
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.llm.budget import CHARS_PER_TOKEN
 from orchestrator.migrate.models.related_files import choose_examples, choose_siblings
 from orchestrator.migrate.steps.parse_check import find_parse_error
+from orchestrator.ports.ledger import read_last_output
 from orchestrator.ports.roles import ContextPiece, FileBrief
 from worktrees.diffs.file_diffs import read_diff_text
 from worktrees.git import Git
@@ -74,20 +75,10 @@ async def _describe_ejection(context: RunContext, ejection: UnitEjected) -> str:
     for what, names in kinds:
         if names:
             lines.append(f"{what} ({len(names)}): {', '.join(names[:_TESTS])}")
-    if printed := await _read_excerpt(context, ejection):
+    output = await read_last_output(context.journal, ejection.receipts)
+    if printed := extract_failure_excerpt(output, (*difference.lost_tests, *difference.unsettled)):
         lines += ["The check printed:", printed]
     return "\n".join(lines)
-
-
-async def _read_excerpt(context: RunContext, ejection: UnitEjected) -> str:
-    """Return the lines of the receipt that tell most; empty if there is none, or a damaged journal has lost it."""
-    difference = ejection.difference
-    if not ejection.receipts or ejection.receipts[-1] not in context.state.receipts:
-        return ""
-    with suppress(BlobLost):
-        output = await context.journal.read_text(context.state.receipts[ejection.receipts[-1]].output)
-        return extract_failure_excerpt(output, (*difference.lost_tests, *difference.unsettled))
-    return ""
 
 
 def _list_refusals(task: TaskState | None) -> Iterator[str]:
@@ -142,20 +133,11 @@ def _cut_text(text: str, room: int) -> str | None:
     if len(text) <= room:
         return text
     lines = text.split("\n")
-    count, used = _count_fitting_lines(lines, room - _MARK_CHARS)
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    count = bisect_right(ends, room - _MARK_CHARS)
     if not count:
         return None
-    return text[:used] + f"[cut here: {count} of {len(lines)} lines are shown]"
-
-
-def _count_fitting_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
-    """Return how many whole lines fit, and how many characters they have with their ends."""
-    used = 0
-    for count, line in enumerate(lines):
-        if used + len(line) + 1 > room:
-            return count, used
-        used += len(line) + 1
-    return len(lines), used
+    return text[: ends[count - 1]] + f"[cut here: {count} of {len(lines)} lines are shown]"
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED
 from orchestrator.migrate.steps.parse_check import find_parse_error
 from orchestrator.ports.effect import record_effect
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_blobs, write_blob
 from worktrees.ref_store.refs import set_ref
 
@@ -68,10 +66,8 @@ async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileR
         content = insert_note(file.path, contents[file.branch_blob], f"{recipe.migration.id}: {text}")
         if content is not None:
             noted[file.path] = (file.mode, await write_blob(git, content))
-    tree = await overlay_tree(git, await context.read_tree_id(start), noted)
-    commit = await commit_tree(
-        git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
-    )
+    message = f"Notes on files that wait for a person ({len(noted)})\n"
+    commit, _ = await context.commit_changes(start, noted, message)
     await point_ref(context, context.refs.human, commit)
 
 

@@ -17,7 +17,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.attempt_verdict import escape_finding
 from orchestrator.engine.judging.candidate_changes import find_secret_leaks, read_candidate_changes
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.judge.files.path_protection import find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
@@ -33,8 +33,6 @@ from orchestrator.migrate.steps.parse_check import (
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.roles import Roles
 from worktrees.git import Git
-from worktrees.object_store.merge import commit_tree
-from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import list_tree, read_blobs
 from worktrees.safety.path_rules import escape_path
 
@@ -110,10 +108,8 @@ class AttemptReviewer:
 
     async def _commit_alone(self, blob: str) -> CommitId:
         """Return a commit of the start with nothing but this file changed."""
-        start = await self._context.read_tree_id(self._at.start)
-        tree = await overlay_tree(self._git, start, {self._file.path: (self._file.mode, blob)})
-        message = f"{escape_path(self._file.path)} alone\n"
-        return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.commit_date))
+        changes, message = {self._file.path: (self._file.mode, blob)}, f"{escape_path(self._file.path)} alone\n"
+        return (await self._context.commit_changes(self._at.start, changes, message))[0]
 
     async def _find_reasons(
         self, task: TaskState, blob: str, alone: CommitId
@@ -135,10 +131,10 @@ class AttemptReviewer:
     async def _find_node_error(self, commit: CommitId) -> str:
         command = ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)
         async with self._context.lend_workspace(commit, Purpose(f"parse {self._at.step.id}")) as workspace:
-            result = await run_command(workspace, command)
-            if result.is_success:
-                return ""
-            return describe_node_error(await to_thread.run_sync(read_log_ends, result.log))
+            result, printed = await run_and_read(workspace, command)
+        if result.is_success:
+            return ""
+        return describe_node_error(printed)
 
     async def _check_rules(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path

@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from orchestrator.config.toml_source import TomlKey, describe_toml_errors, find_key_line, format_dotted_key, read_toml
 from orchestrator.domain.recipe.merge import TITLE_PLACEHOLDERS
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import Site
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
 _PROMPT_FILE = compile_lazily(r"\S+\.(?:md|txt)\Z")
 _PLACEHOLDER = compile_lazily(r"\{(?:migration|shard)\.[^{}]*\}")
 _MOST_CHARS = 100_000
+_ENGINE_KEYS = {"language": "ast-grep", "run": "command"}
+"""Keys of a site, each with the only engine that reads it."""
 _RULE_ADVICE = "; name a file with an ast-grep rule, or write the rule itself over several lines"
 
 
@@ -168,8 +169,9 @@ def find_unused_keys(recipe: Recipe) -> Iterator[tuple[TomlKey, str]]:
     They are looked for in files only: a run that was begun by such a recipe goes on by it.
     """
     for number, site in enumerate(recipe.scope.site):
-        for key, reason in _find_unused_site_keys(site):
-            yield ("scope", "site", number, key), reason
+        for key, engine in _ENGINE_KEYS.items():
+            if getattr(site, key) and site.engine != engine:
+                yield ("scope", "site", number, key), f"goes with engine = {engine!r}"
     if recipe.shard.run and "command" not in recipe.shard.by:
         yield ("shard", "run"), 'goes with by = ["command"]'
     if recipe.sample.paths and recipe.sample.pick != "list":
@@ -180,10 +182,3 @@ def find_unused_keys(recipe: Recipe) -> Iterator[tuple[TomlKey, str]]:
     for word in _PLACEHOLDER.findall(recipe.merge.title):
         if word not in TITLE_PLACEHOLDERS:
             yield ("merge", "title"), f"{word} stands for nothing: write one of {', '.join(TITLE_PLACEHOLDERS)}"
-
-
-def _find_unused_site_keys(site: Site) -> Iterator[tuple[str, str]]:
-    if site.language and site.engine != "ast-grep":
-        yield "language", "goes with engine = 'ast-grep'"
-    if site.run and site.engine != "command":
-        yield "run", "goes with engine = 'command'"

@@ -17,6 +17,7 @@ from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import choose_free_name
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.recorded import require_valid_recipe
@@ -32,9 +33,6 @@ from orchestrator.migrate.recipe.toml_writer import diff_recipes
 _DATA = Path(__file__).with_name("known_signatures.toml")
 
 
-_FAILED = frozenset(
-    {*(FileStatus.RESTORED, FileStatus.EJECTED), *(FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN)}
-)
 _LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
 """Files on which a person has had the last word; `retry` brings them back."""
 
@@ -55,17 +53,8 @@ class KnownFailure(FrozenModel):
 
     def build_remedy(self, taken: Sequence[str]) -> Step:
         """Return the step, for failed files with this signature, under an id that is not taken."""
-        values = {**self.step, "id": choose_free_id(self.step["id"], taken)}
+        values = {**self.step, "id": choose_free_name(self.step["id"], taken)}
         return parse_step(values | {"when": "failed", "on_signature": self.signature})
-
-
-def choose_free_id(wanted: str, taken: Sequence[str]) -> str:
-    """Return `tail`, or `tail-2` and so on where that is taken."""
-    name, number = wanted, 1
-    while name in taken:
-        number += 1
-        name = f"{wanted}-{number}"
-    return name
 
 
 @cache
@@ -103,7 +92,7 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
     redo = []
     for file in state.migration.files.values():
         if file.status not in _LEFT_ALONE and (
-            _is_affected(file, new, changed_steps) or (is_judged_anew and file.status in _FAILED)
+            _is_affected(file, new, changed_steps) or (is_judged_anew and file.has_failed)
         ):
             redo.append(file.path)
     return RecipeRevised(recipe=new.dump_values(), revision=new.revision, redo=tuple(redo), by=by)
@@ -130,8 +119,8 @@ def _is_affected(file: FileRecord, new: Recipe, changed: Iterable[int]) -> bool:
 
 def _takes(step: Step, file: FileRecord, counts_sites: bool) -> bool:
     if step.when == "failed":
-        return file.status in _FAILED and is_remedy_for(step, file)
-    if not file.status.is_terminal or file.status in _FAILED:
+        return file.has_failed and is_remedy_for(step, file)
+    if not file.status.is_terminal or file.has_failed:
         return False  # it will come to the step by itself, or has failed before it
     return is_wanted_by_sites(step, file, counts_sites, file.remaining_sites)
 
@@ -157,7 +146,7 @@ def build_proposal(
 
 def _is_stuck(file: FileRecord, recipe: Recipe) -> bool:
     """Return True if a file failed and no later step is for that."""
-    if file.status not in _FAILED or not file.signature:
+    if not file.has_failed or not file.signature:
         return False
     for step in recipe.step[file.rung + 1 :]:
         if step.when == "failed" and step.kind != "human" and is_remedy_for(step, file):
@@ -176,11 +165,11 @@ def _find_remedy(
             return remedy, failure.why
     kinds = {step.kind for step in recipe.step if step.when == "failed"}
     if has_model and "llm" not in kinds:
-        return ModelStep(id=choose_free_id("tail", taken), kind="llm", when="failed"), (
+        return ModelStep(id=choose_free_name("tail", taken), kind="llm", when="failed"), (
             "no rule for this failure is known: a model may find what it is about"
         )
     if "human" not in kinds:
-        return HumanStep(id=choose_free_id("hand", taken), kind="human", when="failed"), (
+        return HumanStep(id=choose_free_name("hand", taken), kind="human", when="failed"), (
             "no rule for this failure is known: the files wait for a person, each with its reason"
         )
     return None

@@ -3,14 +3,13 @@
 from orchestrator.domain.event.migration import ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import build_progress_subject
-from orchestrator.domain.migration.files import FileRecord, FileStatus, Wave
-from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.migration.files import FileStatus, Wave
 from orchestrator.domain.recipe.verify import JudgeRules
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.run_end import end_run
-from orchestrator.migrate.judging.final_check import run_final_check
+from orchestrator.migrate.judging.final_check import explain_red_end
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
 from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
@@ -25,10 +24,8 @@ from orchestrator.migrate.ladder.run_outcome import (
 )
 from orchestrator.migrate.ladder.waves import (
     choose_next_wave,
-    find_current_wave,
     find_sample_wave,
     is_requested_again,
-    list_shard_files,
     list_wave_files,
     list_wave_shards,
     plan_remaining_shards,
@@ -55,14 +52,9 @@ class MigrationRunner:
         self._gates: dict[str, MigrationGate] = {}
 
     @property
-    def _recipe(self) -> Recipe:
-        """The recipe as it stands; people may revise it."""
-        return self._context.state.migration.require_recipe()
-
-    @property
     def _gate(self) -> MigrationGate:
         """The gate of the recipe as it stands."""
-        recipe = self._recipe
+        recipe = self._context.recipe
         if recipe.revision not in self._gates:
             self._gates[recipe.revision] = MigrationGate(self._context, recipe, self._paths)
         return self._gates[recipe.revision]
@@ -90,26 +82,26 @@ class MigrationRunner:
         """Divide the files of a run that began without shards, before there were any."""
         state, git = self._context.state, self._context.repository.git
         if not state.migration.shards:
-            shards = await divide_files(git, state.run.base, self._recipe, list(state.migration.files.values()))
+            shards = await divide_files(git, state.run.base, self._context.recipe, list(state.migration.files.values()))
             await self._context.journal.append(ShardsPlanned(shards=shards))
 
     async def _get_wave(self) -> Wave | None:
         """Return the wave under way, or the next one; None when nothing is left to begin."""
-        await apply_wished_recipe(self._context, self._recipe)
+        await apply_wished_recipe(self._context, self._context.recipe)
         if self._context.state.migration.requested_rollbacks:
             await self._roll_back()
-        if find_current_wave(self._context.state) is None:
+        if self._context.state.migration.current_wave is None:
             await self._plan_rest()
             await self._check_progress()
-            if (begun := choose_next_wave(self._context.state, self._recipe)) is None:
+            if (begun := choose_next_wave(self._context.state, self._context.recipe)) is None:
                 return None
             await self._context.journal.append(begun)
-        return find_current_wave(self._context.state)
+        return self._context.state.migration.current_wave
 
     async def _roll_back(self) -> None:
         """Take back what people want back. That sites come back with it breaks no rule."""
-        rules = tuple(rule for rule in self._recipe.invariant if rule.kind in TREE_KINDS)
-        recipe = self._recipe.model_copy(
+        rules = tuple(rule for rule in self._context.recipe.invariant if rule.kind in TREE_KINDS)
+        recipe = self._context.recipe.model_copy(
             update={"invariant": rules, "judge": JudgeRules(diff_review="none", reject_if=())}
         )
         await roll_back_shards(self._context, recipe, MigrationGate(self._context, recipe, self._paths))
@@ -120,17 +112,17 @@ class MigrationRunner:
         What an earlier process made of them is protected first: it may have died before it had done so.
         """
         await protect_contents(self._context, wave, await self._context.read_start_commit())
-        for number, group in enumerate(list_passes(self._recipe), start=1):
-            runner = PassRunner(self._context, self._recipe, self._gate.rules, self._slots)
+        for number, group in enumerate(list_passes(self._context.recipe), start=1):
+            runner = PassRunner(self._context, self._context.recipe, self._gate.rules, self._slots)
             await runner.run_pass(wave, group)
             await self._land_files(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
         files = list_wave_files(self._context.state, wave)
-        moves = build_atomic_moves(files) if self._recipe.migration.atomic else build_last_moves(files)
+        moves = build_atomic_moves(files) if self._context.recipe.migration.atomic else build_last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
     async def _land_files(self, wave: Wave, name: str, group: Pass) -> None:
-        is_atomic = self._recipe.migration.atomic
+        is_atomic = self._context.recipe.migration.atomic
         files = list_wave_files(self._context.state, wave)
         if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
             return  # nothing lands while something fails, or belongs to a later pass, which lands it all
@@ -138,7 +130,7 @@ class MigrationRunner:
         await lander.record_landed_files(wave)  # by an earlier process: they are not the rest of their shards
         await self._plan_rest()
         await lander.land_wave(name, wave, group, is_atomic=is_atomic)
-        await self._context.journal.append(*build_task_ends(self._context.state, self._recipe))
+        await self._context.journal.append(*build_task_ends(self._context.state, self._context.recipe))
         await self._plan_rest()
 
     async def _plan_rest(self) -> None:
@@ -152,7 +144,7 @@ class MigrationRunner:
         Raises:
             PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
         """
-        state, recipe = self._context.state, self._recipe
+        state, recipe = self._context.state, self._context.recipe
         if not state.migration.waves:
             return
         coming = choose_next_wave(state, recipe)
@@ -166,11 +158,9 @@ class MigrationRunner:
             await self._ask_whether_to_go_on("breaker", why)
 
     async def _judge_sample(self, wave: Wave) -> None:
-        files: list[FileRecord] = []
-        for shard in list_wave_shards(self._context.state, wave):
-            files += list_shard_files(self._context.state, shard)
-        why = explain_sample_failure(files, self._recipe.sample)
-        if why or self._recipe.sample.gate == "human":
+        files = self._context.state.migration.list_files(list_wave_shards(self._context.state, wave))
+        why = explain_sample_failure(files, self._context.recipe.sample)
+        if why or self._context.recipe.sample.gate == "human":
             landed = sum(file.status == FileStatus.MERGED for file in files)
             await self._ask_whether_to_go_on("sample", why or f"{landed} of {len(files)} files of the sample landed")
 
@@ -196,19 +186,17 @@ class MigrationRunner:
         context = self._context
         state, published = context.state, set(context.state.migration.requested_publications)
         held = [shard for shard in state.migration.shards.values() if shard.held]
-        files = dict(state.migration.files)
-        for shard in held:
-            for path in shard.files:
-                files.pop(path, None)  # they go on where they stand once released
-        await context.journal.append(*build_last_moves(files.values()))
-        await context.journal.append(*build_task_ends(context.state, self._recipe))
+        held_paths = {file.path for file in state.migration.list_files(held)}  # they go on where they stand later
+        files = (file for file in state.migration.files.values() if file.path not in held_paths)
+        await context.journal.append(*build_last_moves(files))
+        await context.journal.append(*build_task_ends(context.state, self._context.recipe))
         outcome, reason = summarize_outcome(list(context.state.migration.files.values()))
         if held:
             text = f"held back: {', '.join(shard.name for shard in held)}"
             await context.journal.append(Noticed(level="warning", text=text))
         if red := await self._check_final():
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
-        elif kept := await publish_pull_requests(context, self._recipe, self._gate, reason):
+        elif kept := await publish_pull_requests(context, self._context.recipe, self._gate, reason):
             outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
         if not (self._is_wanted_more() or set(context.state.migration.requested_publications) - published):
             await end_run(context, outcome, reason)
@@ -219,7 +207,7 @@ class MigrationRunner:
         return (
             bool(state.migration.requested_rollbacks)
             or state.migration.requested_recipe is not None
-            or choose_next_wave(state, self._recipe) is not None
+            or choose_next_wave(state, self._context.recipe) is not None
         )
 
     async def _check_final(self) -> str:
@@ -227,8 +215,8 @@ class MigrationRunner:
         context, head = self._context, self._context.state.head
         if head is None:
             return ""
-        final = await run_final_check(context, self._gate, head)
-        if not final.reason:
+        reason = await explain_red_end(context, self._gate, head)
+        if not reason:
             await flag_weakened_tests(context, head)
-            await flag_uncovered_files(context, self._recipe, head)
-        return final.reason
+            await flag_uncovered_files(context, self._context.recipe, head)
+        return reason

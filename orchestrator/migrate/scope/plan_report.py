@@ -1,7 +1,7 @@
 """The plan of a migration, files, shards and steps, as data and as lines for a person."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -13,20 +13,10 @@ from orchestrator.domain.recipe.step import Step
 from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.migrate.scope.plan_report_model import (
-    DirectoryCount,
-    InventoryDocument,
-    InventoryFile,
-    OwnerCount,
-    PlannedCheck,
-    PlannedShard,
-    PlannedStep,
-    SiteKindCount,
-)
+from orchestrator.migrate.scope.plan_report_model import InventoryDocument
 from orchestrator.migrate.scope.planning import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
-from orchestrator.report.migration.full_report_model import ReportedInvariant
 
 _SHOWN = 12
 _CHARS = 160
@@ -86,30 +76,20 @@ class PlanReport:
     def build_document(self) -> InventoryDocument:
         """Return what --json prints."""
         recipe = self.recipe
-        return InventoryDocument(
-            migration=recipe.migration.id,
-            revision=recipe.revision,
-            base=self.base,
-            sites=self.sites,
-            weight=sum(file.weight for file in self.files),
-            files=tuple(InventoryFile.model_validate(file, from_attributes=True) for file in self.files),
-            by_site=tuple(SiteKindCount(site=name, files=n, sites=sites) for name, n, sites in self.count_kinds()),
-            by_owner=tuple(OwnerCount(owner=name, files=n, sites=m) for name, n, m in self.count_sites_by(_get_owner)),
-            by_directory=tuple(
-                DirectoryCount(directory=name, files=n, sites=sites)
-                for name, n, sites in self.count_sites_by(_get_directory)
-            ),
-            sample=self.sample,
-            shards=tuple(PlannedShard.model_validate(shard, from_attributes=True) for shard in self.shards),
-            waves=self.waves,
-            steps=tuple(PlannedStep.model_validate(step, from_attributes=True) for step in recipe.step),
-            checks=tuple(PlannedCheck.model_validate(check, from_attributes=True) for check in recipe.verify.check),
-            invariants=tuple(
-                ReportedInvariant.model_validate(rule.model_dump(mode="json", exclude_defaults=True))
-                for rule in recipe.invariant
-            ),
-            notices=self.notices,
-        )
+        values = {
+            "migration": recipe.migration.id,
+            "revision": recipe.revision,
+            "weight": sum(file.weight for file in self.files),
+            "by_site": _name_counts("site", self.count_kinds()),
+            "by_owner": _name_counts("owner", self.count_sites_by(_get_owner)),
+            "by_directory": _name_counts("directory", self.count_sites_by(_get_directory)),
+            "steps": recipe.step,
+            "checks": recipe.verify.check,
+            "invariants": recipe.dump_values().get("invariant", ()),
+        }
+        for name in ("base", "sites", "files", "sample", "shards", "waves", "notices"):
+            values[name] = getattr(self, name)
+        return InventoryDocument.model_validate(values, from_attributes=True)
 
     def render_lines(self, shows_all: bool = False) -> Iterator[str]:
         """Yield lines for a person; long lists end with how many more there are, unless all are wanted."""
@@ -145,6 +125,10 @@ class PlanReport:
         if self.waves:
             after = " after the sample" if self.sample else ""
             yield f"waves of {', '.join(map(str, self.waves))} shards{after}"
+
+
+def _name_counts(key: str, rows: Iterable[tuple[str, int, int]]) -> tuple[dict[str, object], ...]:
+    return tuple({key: name, "files": files, "sites": sites} for name, files, sites in rows)
 
 
 def _get_owner(file: FoundFile) -> str:

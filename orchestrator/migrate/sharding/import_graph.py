@@ -175,39 +175,29 @@ class _GrowingGroups:
 
 def _find_components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
     """Return strongly connected components, each after those it leads to (Tarjan's algorithm, without recursion)."""
-    search = _ComponentSearch()
-    for root in sorted(edges):
-        if root in search.low:
-            continue
-        work = [search.enter_node(root, edges)]
-        while work:
-            node, rest = work[-1]
-            if (child := next(rest, None)) is None:
-                work.pop()
-                search.leave_node(node, work[-1][0] if work else node)
-            elif child not in search.low:
-                work.append(search.enter_node(child, edges))
-            elif child in search.open:
-                search.low[node] = min(search.low[node], search.number[child])
-    return search.found
+    number, low = dict[str, int](), dict[str, int]()
+    waiting, found = list[str](), list[list[str]]()
 
-
-@dataclass
-class _ComponentSearch:
-    number: dict[str, int] = field(default_factory=dict)
-    low: dict[str, int] = field(default_factory=dict)
-    open: dict[str, None] = field(default_factory=dict)
-    found: list[list[str]] = field(default_factory=list)
-
-    def enter_node(self, node: str, edges: Mapping[str, frozenset[str]]) -> tuple[str, Iterator[str]]:
-        self.number[node] = self.low[node] = len(self.number)
-        self.open[node] = None
+    def enter_node(node: str) -> tuple[str, Iterator[str]]:
+        number[node] = low[node] = len(number)
+        waiting.append(node)
         return node, iter(sorted(edges[node]))
 
-    def leave_node(self, node: str, parent: str) -> None:
-        self.low[parent] = min(self.low[parent], self.low[node])
-        if self.low[node] == self.number[node]:
-            group: list[str] = []
-            while not group or group[-1] != node:
-                group.append(self.open.popitem()[0])
-            self.found.append(group)
+    for root in sorted(edges):
+        work = [] if root in low else [enter_node(root)]
+        while work:
+            node, rest = work[-1]
+            if (child := next(rest, None)) is not None:
+                if child not in low:
+                    work.append(enter_node(child))
+                low[node] = min(low[node], number[child])
+                continue
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[node])
+            if low[node] == number[node]:
+                found.append([waiting.pop()])
+                while found[-1][-1] != node:
+                    found[-1].append(waiting.pop())
+                number |= dict.fromkeys(found[-1], len(edges))  # whoever leads here is in no circle with them
+    return found

@@ -2,10 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from orchestrator.domain.ids import choose_free_name
 from orchestrator.domain.migration.files import FileRecord, Shard
 from orchestrator.domain.recipe.shard import PAIR_SEPARATOR, ShardKey, ShardRules
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -111,12 +112,14 @@ def plan_shards(
         else:
             chosen += block
     pieces = division.sort_pieces(division.join_small_pieces(division.cut_pieces(rest)))
-    names = _ShardNames({SAMPLE_SHARD, *(shard.name for shard in started)})
+    taken = {SAMPLE_SHARD, *(_REVISION.sub("", shard.name) for shard in started)}
     shards = []
     if chosen:
         shards.append(_build_shard(SAMPLE_SHARD, _Piece(SAMPLE_SHARD, [records[path] for path in sorted(chosen)])))
     for piece in pieces:
-        shards.append(_build_shard(names.choose_name(piece.label), piece))
+        name = _choose_shard_name(piece.label, taken)
+        taken.add(name)
+        shards.append(_build_shard(name, piece))
     return tuple(shards)
 
 
@@ -235,18 +238,7 @@ class _Division:
         return "/".join(filter(None, [owner, *parts.values()]))
 
 
-class _ShardNames:
-    """Names that nothing else has, not even as a later revision."""
-
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = {_REVISION.sub("", name) for name in taken}
-
-    def choose_name(self, label: str) -> str:
-        stem = _ODD.sub("-", strip_controls(label)).strip("/-.") or "root"
-        stem = _REVISION.sub(r"-r\1", stem)[:100]
-        name, number = stem, 1
-        while name in self._taken:
-            number += 1
-            name = f"{stem}-{number}"
-        self._taken.add(name)
-        return name
+def _choose_shard_name(label: str, taken: Container[str]) -> str:
+    """Return a name for the label that nothing taken has, not even as a later revision."""
+    stem = _ODD.sub("-", strip_controls(label)).strip("/-.") or "root"
+    return choose_free_name(_REVISION.sub(r"-r\1", stem)[:100], taken)

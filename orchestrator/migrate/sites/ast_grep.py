@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import Scope, Site
+from orchestrator.domain.recipe.scope import Site
 from orchestrator.domain.recipe.step import RewriteStep
 from orchestrator.errors import EnvironmentProblem
 
@@ -43,18 +43,6 @@ def _scripts() -> Path:
     return Path(sysconfig.get_path("scripts"))
 
 
-def uses_ast_grep(recipe: Recipe) -> bool:
-    """Return True if anything in the recipe is done by ast-grep."""
-    return counts_by_ast_grep(recipe.scope) or any(
-        step.kind == "rewrite" and not step.runs_in_process for step in recipe.step
-    )
-
-
-def counts_by_ast_grep(scope: Scope) -> bool:
-    """Return True if a kind of site is counted by it."""
-    return any(site.engine == "ast-grep" for site in scope.site)
-
-
 def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
     """Return what the sandbox has to hold beside the user's tools: a path, or none if nothing needs it.
 
@@ -63,7 +51,9 @@ def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
     Raises:
         EnvironmentProblem: it is needed and not installed.
     """
-    program = locate_ast_grep() if uses_ast_grep(recipe) else find_ast_grep()
+    uses_it = any(site.engine == "ast-grep" for site in recipe.scope.site)
+    rewrites_by_it = any(step.kind == "rewrite" and not step.runs_in_process for step in recipe.step)
+    program = locate_ast_grep() if uses_it or rewrites_by_it else find_ast_grep()
     return (str(program),) if program else ()
 
 

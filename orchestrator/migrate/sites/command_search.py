@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -105,15 +105,12 @@ def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatch
             places[path][int(found["line"]), int(found["column"] or 1)] = None
         else:
             foreign[path] = None
-    return EngineMatches(
-        {path: list(where) for path, where in places.items()}, tuple(_tell_foreign_files(site, list(foreign)))
-    )
-
-
-def _tell_foreign_files(site: str, paths: Sequence[str]) -> Iterator[str]:
-    if paths:
-        shown = join_limited((to_one_line(path)[:200] for path in paths), _SHOWN)
-        yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}"
+    found_places = {path: list(where) for path, where in places.items()}
+    if not foreign:
+        return EngineMatches(found_places)
+    shown = join_limited((to_one_line(path)[:200] for path in foreign), _SHOWN)
+    notice = f"site {site}: its command named files that are not in scope, which was ignored: {shown}"
+    return EngineMatches(found_places, (notice,))
 
 
 async def _search_by_ast_grep(

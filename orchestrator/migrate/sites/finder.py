@@ -124,15 +124,13 @@ async def _search(site: Site, contents: Mapping[str, bytes], workspace: Workspac
 def _list_unread_files(contents: Mapping[str, bytes]) -> list[str]:
     """Return a notice for each file that ast-grep passes over without a word."""
     reason = "ast-grep does not read it, as it is not UTF-8: its sites are not counted"
-    return [f"{path}: {reason}" for path, content in sorted(contents.items()) if not _is_utf8(content)]
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    unread = []
+    for path, content in sorted(contents.items()):
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            unread.append(f"{path}: {reason}")
+    return unread
 
 
 async def _search_by_regex(site: Site, contents: Mapping[str, bytes]) -> EngineMatches:

@@ -18,7 +18,6 @@ from pathlib import Path
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.step import TransformStep
 from orchestrator.domain.run.notice_codes import NoticeCode
-from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
@@ -128,11 +127,6 @@ def _parse_record(files: Mapping[str, bytes], number: int, record: str) -> FileC
     return FileCommandResult(int(matched[2]), seconds, printed, content)
 
 
-def has_notice(state: RunState, code: NoticeCode, subject: str) -> bool:
-    """Return True if a notice of this code about this step or check has been written."""
-    return any(notice.code == code and notice.subject == subject for notice in state.notices)
-
-
 class BatchSizer:
     """The sizes of one step's batches; several workers ask for them and tell how long theirs took.
 
@@ -178,8 +172,8 @@ def can_batch(context: RunContext, step: TransformStep) -> bool:
     """
     if context.state.is_unsafe:
         return False
-    codes = (NoticeCode.SIDE_EFFECTS, NoticeCode.NO_BATCHES)
-    return not any(has_notice(context.state, code, step.id) for code in codes)
+    codes = {NoticeCode.SIDE_EFFECTS, NoticeCode.NO_BATCHES}
+    return not any(notice.code in codes and notice.subject == step.id for notice in context.state.notices)
 
 
 async def record_side_effects(context: RunContext, step: TransformStep, batches: BatchSizer) -> None:

@@ -183,11 +183,8 @@ class _StepWork:
         is_first, self._is_first = self._is_first, False
         events = await executor.execute_step(files)
         self.batches.record_duration(sum(event.seconds for event in events), len(events))
-        if self.run.step.idempotent and (is_first or self._is_sample()):
+        waves = self.context.state.migration.waves
+        if self.run.step.idempotent and (is_first or (waves and waves[-1].kind == "sample")):
             events = await executor.restore_non_idempotent(files, events)
         await self.context.journal.append(*events)
         get_process_cache(self.context).record_results(events)
-
-    def _is_sample(self) -> bool:
-        waves = self.context.state.migration.waves
-        return bool(waves) and waves[-1].kind == "sample"

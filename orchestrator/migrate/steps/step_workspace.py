@@ -20,7 +20,7 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused
-from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.hands.execution.workspace_runner import run_and_read, run_command
 from orchestrator.migrate.steps.batch_script import (
     BatchSizer,
     FileCommand,
@@ -91,8 +91,7 @@ class StepWorkspace:
         for file in files:
             if file.content is not None:
                 await self.workspace.write_file(file.path, file.content)
-        result = await run_command(self.workspace, ShellCommand(line=line, timeout_s=timeout_s))
-        printed = await to_thread.run_sync(read_log_ends, result.log)
+        result, printed = await run_and_read(self.workspace, ShellCommand(line=line, timeout_s=timeout_s))
         outputs = []
         for file in files:
             outputs.append(await self._build_output(file.path, result, printed, len(files)))
@@ -101,8 +100,8 @@ class StepWorkspace:
 
     async def read_version(self, program: str) -> str:
         """Return what the program says of its version; whatever it says is as good as another answer."""
-        result = await run_command(self.workspace, ShellCommand(line=f"{program} --version", timeout_s=_VERSION_S))
-        printed = await to_thread.run_sync(read_log_ends, result.log)
+        command = ShellCommand(line=f"{program} --version", timeout_s=_VERSION_S)
+        result, printed = await run_and_read(self.workspace, command)
         await self.restore_start()
         return f"{result.ending} {result.exit_code}\n{printed}"
 

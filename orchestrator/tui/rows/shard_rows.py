@@ -78,7 +78,7 @@ def _list_shards_with_files(state: RunState) -> list[Shard]:
 
 
 def _build_row(state: RunState, shard: Shard, waves: Mapping[str, int], landed_at: Mapping[str, datetime]) -> ShardRow:
-    files = [state.migration.files[path] for path in shard.files]
+    files = state.migration.list_files([shard])
     counts = Counter(file.status for file in files)
     status = shard.compute_status(files)
     is_going = shard.name in state.migration.requested_rollbacks
