@@ -242,7 +242,7 @@ class LocalWorkspace:
             files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
-        return CommandResult(log=call.log, files=files, **vars(outcome))
+        return outcome.model_copy(update={"files": files})
 
     def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.
