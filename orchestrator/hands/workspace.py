@@ -197,7 +197,7 @@ class LocalWorkspace:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
         with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
-            await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
+            await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
 
     async def close(self) -> None:

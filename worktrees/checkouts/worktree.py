@@ -49,16 +49,12 @@ class Worktree:
     layouts: LayoutCache = field(default_factory=LayoutCache, repr=False)
     verified_directories: VerifiedDirectories = field(default_factory=VerifiedDirectories, repr=False)
 
-    async def restore_tree(self, tree: str) -> None:
-        """Make content and index equal to `tree`: untracked files go, those that the tree's rules ignore stay.
+    async def restore_tree(self, tree: str, *, keeps_ignored: bool = True) -> None:
+        """Make content and index equal to `tree`: untracked files go, those that its rules ignore if not kept.
 
         Raises:
             GitError: there is no such tree, or something cannot be removed or written.
         """
-        await self.reset_to_tree(tree, keeps_ignored=True)
-
-    async def reset_to_tree(self, tree: str, *, keeps_ignored: bool) -> None:
-        """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
         known = read_index_tree(self.admin, self.owner)
         if known is None:
             self.verified_directories.forget_all()

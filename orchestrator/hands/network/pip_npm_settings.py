@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.hands.sandbox.program_search import find_program_outside
 
 _TIMEOUT_S = 20.0
 _SETTING = compile_lazily(r"^(?P<section>[^\s=]+)\.(?P<key>[a-z-]+)=(?P<value>.*)$", re.MULTILINE)
@@ -101,17 +102,8 @@ def _read_default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
-    untrusted_folders = [folder.resolve() for folder in untrusted]
-    for text in environ.get("PATH", "").split(os.pathsep):
-        program = Path(text) / name
-        is_untrusted = _is_below(program, untrusted_folders) or _is_below(program.resolve(), untrusted_folders)
-        if program.is_absolute() and not is_untrusted and os.access(program, os.X_OK) and program.is_file():
-            return str(program)
-    return None
-
-
-def _is_below(path: Path, folders: Iterable[Path]) -> bool:
-    return any(map(path.is_relative_to, folders))
+    program = find_program_outside(name, environ.get("PATH", "").split(os.pathsep), untrusted)
+    return str(program) if program else None
 
 
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:
