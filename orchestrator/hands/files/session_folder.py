@@ -106,11 +106,9 @@ def find_old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
 
 def remove_old_logs(logs: Path) -> None:
     """Remove the logs of sessions that ended long ago; what matters of them is in journals. Blocks."""
-    if not logs.is_dir():
-        return
-    for folder in logs.iterdir():
+    for folder in logs.glob("*/"):
         with suppress(FileNotFoundError):  # another process is at it as well
-            if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_LOGS_S:
+            if time.time() - folder.stat().st_mtime > _KEEP_LOGS_S:
                 remove_tree(claim_tree(folder))
 
 

@@ -92,7 +92,9 @@ async def _try_backend(name: str, build: Awaitable[Backend], problem: str, trial
     except OSError as error:
         return BackendTrial(name, trouble=f"{problem}: {error}.")
     report = await run_self_test(backend, trial.session / "probe")
-    return BackendTrial(name, None if report.trouble else backend, report.trouble, report.facts)
+    if report.trouble:
+        return BackendTrial(name, None, report.trouble, report.facts)
+    return BackendTrial(name, backend, facts=report.facts)
 
 
 def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
