@@ -230,11 +230,8 @@ def find_git_program() -> str:
     Raises:
         GitError: there is none.
     """
-    places = []
-    for place in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if Path(place).is_absolute():
-            places.append(place)
-    found = shutil.which("git", path=os.pathsep.join(places))
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which("git", path=os.pathsep.join(filter(os.path.isabs, places)))
     if found is None:
         raise GitError("git was not found on PATH: install git 2.38 or later")
     return found

@@ -5,8 +5,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from worktrees.checkouts.tree_layout import DirectoryNames, TreeLayout
-from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.checkouts.tree_layout import DirectoryNames, TreeLayout, VerifiedDirectories
 from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.removal import open_directory, open_root_directory, open_unfollowed, remove_entry
 

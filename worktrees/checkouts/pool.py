@@ -10,8 +10,7 @@ from anyio import to_thread
 
 from worktrees.checkouts.registration import WorktreeRegistrar, set_worktree_head
 from worktrees.checkouts.tree_checkout import remove_leftovers
-from worktrees.checkouts.tree_layout import LayoutCache
-from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.checkouts.tree_layout import LayoutCache, VerifiedDirectories
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
 from worktrees.locks.file_lock import try_file_lock
