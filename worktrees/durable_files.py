@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from worktrees.safety.descriptors import hold_descriptor
+
 DRAFT_SUFFIX = ".draft"
 _CHUNK_BYTES = 1024 * 1024
 
@@ -94,8 +96,5 @@ def sync_directory(path: Path) -> None:
 
 
 def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags | os.O_CLOEXEC)
-    try:
+    with hold_descriptor(os.open(path, flags | os.O_CLOEXEC)) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

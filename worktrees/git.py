@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Awaitable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
@@ -213,7 +214,7 @@ class Git:
         if verb in _WITHOUT_PROGRAMS:
             rest = ["--no-ext-diff", "--no-textconv", *rest]
         bounds = _build_memory_prefix() if verb in _GREEDY else ()
-        return [*(_build_death_prefix() if verb in _LONG else ()), *bounds, find_git_program(), verb, *rest]
+        return [*(build_death_prefix() if verb in _LONG else ()), *bounds, find_git_program(), verb, *rest]
 
     def _build_environment(self) -> dict[str, str]:
         if self.is_user:
@@ -229,11 +230,8 @@ def find_git_program() -> str:
     Raises:
         GitError: there is none.
     """
-    places = []
-    for place in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        if Path(place).is_absolute():
-            places.append(place)
-    found = shutil.which("git", path=os.pathsep.join(places))
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which("git", path=os.pathsep.join(filter(os.path.isabs, places)))
     if found is None:
         raise GitError("git was not found on PATH: install git 2.38 or later")
     return found
@@ -271,7 +269,7 @@ def is_owner_accepted(root: Path) -> bool:
 
 
 @cache
-def _build_death_prefix() -> tuple[str, ...]:
+def build_death_prefix() -> tuple[str, ...]:
     """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
     return _find_working_tool("setpriv", "--pdeathsig", "KILL", "--")
 
@@ -305,7 +303,7 @@ async def _finish_process(
                 is_cut = await _exchange(process, stdin, out, errors, limit_bytes)
                 watch.cancel_scope.cancel()
         except BaseException:
-            _kill_group(process)  # cancelled: nothing it started may go on writing
+            kill_group(process)  # cancelled: nothing it started may go on writing
             raise
         exit_code = await process.wait()
     return GitOutput(out.getvalue(), exit_code, is_cut), errors.getvalue()
@@ -323,7 +321,7 @@ async def _exchange(
             pipes.start_soon(_feed_input, process, stdin)
         is_cut = await _drain_stream(process.stdout, out, limit_bytes)
         if is_cut:
-            _kill_group(process)
+            kill_group(process)
     return is_cut
 
 
@@ -346,11 +344,10 @@ async def _feed_input(process: Process, content: bytes | None) -> None:
         return  # git ended before it had read everything; its exit code says why
 
 
-def _kill_group(process: Process) -> None:
-    try:
+def kill_group(process: Process) -> None:
+    """Kill a process that leads a session, with all of its group."""
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def _name_ignored_settings(error: GitError, keys: Sequence[str]) -> GitError:

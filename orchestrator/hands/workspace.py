@@ -197,7 +197,7 @@ class LocalWorkspace:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
         with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
-            await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
+            await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
 
     async def close(self) -> None:
@@ -242,7 +242,7 @@ class LocalWorkspace:
             files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
-        return CommandResult(log=call.log, files=files, **vars(outcome))
+        return outcome.model_copy(update={"files": files})
 
     def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.

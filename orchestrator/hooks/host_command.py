@@ -3,12 +3,8 @@
 It runs on this machine as the user, or, where nobody vouches for it, in the sandbox on a workspace that it only reads.
 """
 
-import os
-import shutil
-import signal
 import subprocess
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic
@@ -21,6 +17,7 @@ from anyio.abc import ByteReceiveStream, Process
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.ports.hands import CommandEnding, ShellCommand, Workspace
+from worktrees.git import build_death_prefix, kill_group
 
 MAX_OUTPUT_BYTES = 64 * 1024
 """Most that is kept of each of a command's two outputs; what comes after is read and dropped."""
@@ -56,7 +53,7 @@ async def run_on_host(command: str, stdin: str, cwd: Path, timeout_s: float) -> 
         code = await _attend(process, (out, err), timeout_s)
     finally:
         if process.returncode is None:
-            _end_group(process)
+            kill_group(process)
         with CancelScope(shield=True):
             await process.aclose()
     trouble = f"it was ended after {timeout_s:g} s" * (code is None)
@@ -74,7 +71,7 @@ async def _attend(process: Process, kept: tuple["_OutputHead", "_OutputHead"], t
             pipes.start_soon(kept[0].drain_stream, process.stdout)
             pipes.start_soon(kept[1].drain_stream, process.stderr)
             code = await process.wait()
-            _end_group(process)
+            kill_group(process)
             pipes.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
     return code
 
@@ -83,7 +80,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
             process = await anyio.open_process(
-                [*_die_with_parent(), "/bin/sh", "-c", command],
+                [*build_death_prefix(), "/bin/sh", "-c", command],
                 stdin=words,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -93,15 +90,6 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
     except OSError as error:
         raise EnvironmentProblem(f"the command {command!r} could not be started in {cwd}: {error.strerror}") from error
     return process
-
-
-@cache
-def _die_with_parent() -> tuple[str, ...]:
-    """Return a prefix that has the kernel kill the command when we die; empty where there is no such tool."""
-    tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
-    prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
-    works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
-    return prefix if works else ()
 
 
 class _OutputHead:
@@ -118,13 +106,6 @@ class _OutputHead:
     @property
     def text(self) -> str:
         return self._content.decode("utf-8", "replace")
-
-
-def _end_group(process: Process) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 async def run_in_sandbox(command: str, stdin: str, workspace: Workspace, timeout_s: float) -> HookCommandResult:

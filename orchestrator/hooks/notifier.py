@@ -111,7 +111,7 @@ class Notifier:
                 await self._tell(channel, batch)
                 return
             while due:
-                await self._write_file(due[0])
+                await self._tell(channel, [due[0]])
                 due.popleft()
         except OrchestrateError:
             return
@@ -132,19 +132,16 @@ class Notifier:
         """Send the payload; return what went wrong, empty if nothing did."""
         settings = self._settings
         match channel:
+            case "dir":
+                text = json.dumps(payload, ensure_ascii=False, indent=1)
+                await to_thread.run_sync(_write_durably, Path(settings.dir), f"{payload['key']}.json", text)
+                return ""
             case "desktop":
                 return await notify_on_desktop(payload, self._root, settings.timeout_s)
             case "webhook":
                 return await post_to_webhook(settings.webhook_env, payload, settings.timeout_s)
             case _:
                 return await notify_by_command(settings.command, payload, self._root, settings.timeout_s)
-
-    async def _write_file(self, recorded: RecordedEvent) -> None:
-        sending = self._build_sending("dir", recorded)
-        async with record_effect(self._ledger, sending) as happening:
-            payload = json.dumps(self._build_payload(sending.notification, [recorded]), ensure_ascii=False, indent=1)
-            await to_thread.run_sync(_write_durably, Path(self._settings.dir), f"{sending.notification}.json", payload)
-            happening.done = NotificationSent(key=sending.key, channel="dir", through=sending.through, is_sent=True)
 
     def _build_sending(self, channel: NotificationChannel, last: RecordedEvent) -> NotificationSending:
         return NotificationSending(

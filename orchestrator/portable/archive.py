@@ -124,15 +124,10 @@ def _manifest(stream: BinaryIO, archive: Path) -> manifests.Manifest:
 def _require_names(manifest: manifests.Manifest, archive: Path) -> None:
     names = manifest.members.keys()
     needed = {manifests.JOURNAL_FILE, manifests.OBJECTS_FILE}
-    strange = []
-    for name in names:
-        if name not in needed and not manifests.BLOB_PATTERN.fullmatch(name):
-            strange.append(name)
+    strange = sorted(names - needed - set(manifest.blobs.values()))
     if strange or not needed <= names:
         raise _wrong(archive, f"its manifest names {strange[0]!r}" if strange else "it holds no journal or no objects")
-    if any(
-        blob and blob[2] != manifest.members[blob[0]].sha256 for blob in map(manifests.BLOB_PATTERN.fullmatch, names)
-    ):
+    if any(sha != manifest.members[name].sha256 for sha, name in manifest.blobs.items()):
         raise _wrong(archive, "a blob's name is not its hash")
 
 

@@ -14,7 +14,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.file_copy import check_journal_file
 from orchestrator.portable.archive import unpack_archive
 from orchestrator.portable.journal_references import JournalHistory
-from orchestrator.portable.manifest import BLOB_PATTERN, JOURNAL_FILE, OBJECTS_FILE, Manifest
+from orchestrator.portable.manifest import JOURNAL_FILE, OBJECTS_FILE, Manifest
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.bundle_header import read_bundle_header
@@ -54,7 +54,7 @@ async def check_archive(repository: GitRepository, archive: Path, place: Path) -
     await _require_ref_names(repository.git, manifest, archive)
     await _require_repository(repository, manifest)
     quarantine = await _open_quarantine(repository, manifest, history, place, archive)
-    blobs = {blob[2]: content / blob[0] for blob in map(BLOB_PATTERN.fullmatch, manifest.members) if blob}
+    blobs = {sha: content / name for sha, name in manifest.blobs.items()}
     return CheckedArchive(manifest, content / JOURNAL_FILE, blobs, history, quarantine)
 
 
@@ -82,9 +82,7 @@ def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Pa
             f"{archive} cannot be imported: {manifest.branch!r} is no name that orchestrate gives a PR branch, so it "
             "might be a branch of yours"
         )
-    if {name for name in history.references.required_blobs if name not in manifest.missing} - {
-        blob[2] for blob in map(BLOB_PATTERN.fullmatch, manifest.members) if blob
-    }:
+    if history.references.required_blobs - set(manifest.missing) - manifest.blobs.keys():
         raise UsageProblem(f"{archive} cannot be imported: blobs that its journal names are not in it")
 
 

@@ -46,6 +46,11 @@ class Manifest(FrozenModel):
     members: dict[str, ArchiveMember]
     missing: tuple[str, ...] = ()
 
+    @property
+    def blobs(self) -> dict[str, str]:
+        """The blobs in the archive, each hash with the name of its file."""
+        return {blob[2]: blob[0] for blob in filter(None, map(BLOB_PATTERN.fullmatch, self.members))}
+
 
 def get_blob_name(sha: str) -> str:
     """Return the name of a blob in an archive."""

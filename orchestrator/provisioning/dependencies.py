@@ -61,7 +61,7 @@ async def install_dependencies(
 
     manifests = await load_manifests(granted, entries, repository, commit)
     async with _open_lender(granted, repository, state) as hands:
-        lent = await DependencyInstaller(hands, DepsStore(store), manifests, commit).install_missing(tell, stack)
+        lent = await DependencyInstaller(hands, DepsStore(store), commit, manifests).make_missing(tell, stack)
     await _tell_hidden("deps", "what deps installed", lent, repository.root, tell)
     return granted.model_copy(update={"lent": lent})
 
@@ -130,8 +130,8 @@ async def run_setup_commands(
     tier = require_setup_tier(granted, env)
     async with _open_lender(granted, repository, state) as hands:
         manifests = await _list_manifests(repository, commit)
-        setup = ProjectSetup(hands, DepsStore(store), env.setup, manifests, commit, tier)
-        lent = await setup.run_missing_setup(tell, stack)
+        setup = ProjectSetup(hands, DepsStore(store), commit, env.setup, manifests, tier)
+        lent = await setup.make_missing(tell, stack)
     await _tell_hidden("setup", "what setup made", lent, repository.root, tell)
     return granted.model_copy(update={"lent": {**granted.lent, **lent}})
 

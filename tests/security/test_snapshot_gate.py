@@ -332,7 +332,7 @@ async def test_whatever_a_worktree_holds_its_snapshot_is_sound_or_refused(
     worktree: Worktree, project: Project, tmp_path: Path, steps: list[tuple[str, list[str], str]]
 ) -> None:
     (tmp_path / "outside").write_text(SECRET)
-    await worktree.reset_to_tree(project.tree(), keeps_ignored=False)
+    await worktree.restore_tree(project.tree(), keeps_ignored=False)
     for step in steps:
         take_step(worktree.root, *step)
 

@@ -5,9 +5,9 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from worktrees.checkouts.tree_layout import DirectoryNames, TreeLayout
-from worktrees.checkouts.verified_directories import VerifiedDirectories
-from worktrees.safety.removal import DIRECTORY_FLAGS, open_directory, open_root_directory, remove_entry
+from worktrees.checkouts.tree_layout import DirectoryNames, TreeLayout, VerifiedDirectories
+from worktrees.safety.descriptors import hold_descriptor
+from worktrees.safety.removal import open_directory, open_root_directory, open_unfollowed, remove_entry
 
 _IGNORE_RULES = ".gitignore"
 
@@ -23,11 +23,8 @@ def remove_misfits(root: Path, layout: TreeLayout, seen: VerifiedDirectories, *,
     Raises:
         OSError: something cannot be removed.
     """
-    descriptor = open_root_directory(root)
-    try:
+    with hold_descriptor(open_root_directory(root)) as descriptor:
         _clean_directory(descriptor, "", layout, seen, keeps_strangers)
-    finally:
-        os.close(descriptor)
 
 
 def _clean_directory(
@@ -44,10 +41,8 @@ def _clean_directory(
             child = open_directory(directory, name)
         except FileNotFoundError:
             continue  # git will make it
-        try:
+        with hold_descriptor(child):
             _clean_directory(child, f"{place}/{name}" if place else name, layout, seen, keeps_strangers)
-        finally:
-            os.close(child)
 
 
 def _clean_entry(directory: int, place: str, names: DirectoryNames, keeps_strangers: bool) -> list[str]:
@@ -78,12 +73,9 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
 
 def chown_top_directory(root: Path, uid: int) -> None:
     """Make a worktree's directory itself and its `.git` belong to `uid`."""
-    descriptor = os.open(root, DIRECTORY_FLAGS)
-    try:
+    with open_unfollowed(root) as descriptor:
         _chown_entries(descriptor, ".", uid)
         _chown_entries(descriptor, ".git", uid)
-    finally:
-        os.close(descriptor)
 
 
 def chown_tree(root: Path, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
@@ -91,11 +83,8 @@ def chown_tree(root: Path, layout: TreeLayout, seen: VerifiedDirectories, uid: i
 
     Directories that `seen` knows have got no new files.
     """
-    descriptor = os.open(root, DIRECTORY_FLAGS)
-    try:
+    with open_unfollowed(root) as descriptor:
         return _give_all(descriptor, "", layout, seen, uid)
-    finally:
-        os.close(descriptor)
 
 
 def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
@@ -105,11 +94,8 @@ def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDire
         _chown_entries(directory, name, uid)
     changed = not names.files.isdisjoint(foreign)
     for name in names.directories:
-        child = open_directory(directory, name)
-        try:
+        with hold_descriptor(open_directory(directory, name)) as child:
             changed = _give_all(child, f"{place}/{name}" if place else name, layout, seen, uid) or changed
-        finally:
-            os.close(child)
     return changed
 
 

@@ -10,13 +10,13 @@ from anyio import to_thread
 
 from worktrees.checkouts.registration import WorktreeRegistrar, set_worktree_head
 from worktrees.checkouts.tree_checkout import remove_leftovers
-from worktrees.checkouts.tree_layout import LayoutCache
-from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.checkouts.tree_layout import LayoutCache, VerifiedDirectories
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
 from worktrees.locks.file_lock import try_file_lock
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
+from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.git_environment import Setting
 from worktrees.safety.private_directory import create_private_directory
 
@@ -94,12 +94,10 @@ class WorktreePool:
             lock = try_file_lock(self._lock_file(name))
             if lock is None:
                 continue
-            try:
+            with hold_descriptor(lock):
                 await self._registrar.remove_worktree(name)
                 self._lock_file(name).unlink(missing_ok=True)
                 removed.append(name)
-            finally:
-                os.close(lock)
         await self._registrar.remove_unusable()
         return tuple(removed)
 
@@ -108,10 +106,10 @@ class WorktreePool:
             name, lock, commit, await self._registrar.ensure_admin_directory(name, commit)
         )
         try:
-            await worktree.reset_to_tree(tree, keeps_ignored=False)
+            await worktree.restore_tree(tree, keeps_ignored=False)
         except GitError:
             worktree = await self._build_worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
-            await worktree.reset_to_tree(tree, keeps_ignored=False)
+            await worktree.restore_tree(tree, keeps_ignored=False)
         set_worktree_head(worktree.admin, commit)
         return worktree
 

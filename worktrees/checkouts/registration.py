@@ -14,7 +14,7 @@ from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.locks.file_lock import hold_file_lock
 from worktrees.repositories.repository import GitRepository
-from worktrees.safety.removal import DIRECTORY_FLAGS, REMOVED_PREFIX, remove_entry
+from worktrees.safety.removal import REMOVED_PREFIX, open_unfollowed, remove_entry
 
 _LOCK = "orchestrate.lock"
 _REASON = "used by orchestrate; `orchestrate gc` removes it"
@@ -137,15 +137,12 @@ def set_worktree_head(admin: Path, commit: str) -> None:
 
 def _put_pointer(root: Path, content: str) -> None:
     """Make `.git` in a worktree the file it should be, whatever somebody has put there instead."""
-    directory = os.open(root, DIRECTORY_FLAGS)
-    try:
+    with open_unfollowed(root) as directory:
         if _read_pointer(root / ".git") != content:
             remove_entry(directory, ".git")
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with os.fdopen(os.open(".git", flags, 0o644, dir_fd=directory), "w", encoding="utf-8") as pointer:
                 pointer.write(content)
-    finally:
-        os.close(directory)
 
 
 def _read_pointer(file: Path) -> str | None:
@@ -163,11 +160,8 @@ def _replace_file(file: Path, content: str) -> None:
 
 
 def _remove_at(parent: Path, name: str) -> None:
-    directory = os.open(parent, DIRECTORY_FLAGS)
-    try:
+    with open_unfollowed(parent) as directory:
         remove_entry(directory, name)
-    finally:
-        os.close(directory)
 
 
 def _is_directory(place: Path) -> bool:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from operator import methodcaller
 from pathlib import Path
 
 from anyio import fail_after, to_thread
 
 from worktrees.checkouts.cleanup import chown_top_directory, chown_tree, remove_misfits
-from worktrees.checkouts.pathspecs import GLOB_ENVIRONMENT, build_pathspecs
 from worktrees.checkouts.tree_checkout import (
     check_out_tree,
     list_index_files,
@@ -17,8 +17,7 @@ from worktrees.checkouts.tree_checkout import (
     record_index_tree,
     refresh_index,
 )
-from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout
-from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -30,6 +29,7 @@ _GREP_TIMEOUT_S = 60.0
 _GREP_LINE = 1000
 _GREP_BYTES = 16 * 1024 * 1024
 _HIT = re.compile(rb"([^\0]+)\0(\d+)[\0:](.*)", re.DOTALL)
+_GLOB_ENVIRONMENT = {"GIT_LITERAL_PATHSPECS": "0"}
 _UNTRACKED = ("--others", "--exclude-standard")
 
 
@@ -49,16 +49,12 @@ class Worktree:
     layouts: LayoutCache = field(default_factory=LayoutCache, repr=False)
     verified_directories: VerifiedDirectories = field(default_factory=VerifiedDirectories, repr=False)
 
-    async def restore_tree(self, tree: str) -> None:
-        """Make content and index equal to `tree`: untracked files go, those that the tree's rules ignore stay.
+    async def restore_tree(self, tree: str, *, keeps_ignored: bool = True) -> None:
+        """Make content and index equal to `tree`: untracked files go, those that its rules ignore if not kept.
 
         Raises:
             GitError: there is no such tree, or something cannot be removed or written.
         """
-        await self.reset_to_tree(tree, keeps_ignored=True)
-
-    async def reset_to_tree(self, tree: str, *, keeps_ignored: bool) -> None:
-        """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
         known = read_index_tree(self.admin, self.owner)
         if known is None:
             self.verified_directories.forget_all()
@@ -88,10 +84,7 @@ class Worktree:
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
         found = split_records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
-        directories = []
-        for path in found:
-            if path.endswith("/"):
-                directories.append(path)
+        directories = list(filter(methodcaller("endswith", "/"), found))
         if not directories:
             await to_thread.run_sync(remove_below, self.root, found)
             return
@@ -106,9 +99,9 @@ class Worktree:
 
         None if it is unknown, or so much that git knows a shorter way.
         """
-        if known is None or known == tree:
-            if known is None:
-                return None
+        if known is None:
+            return None
+        if known == tree:
             return ()
         delta = await compare_trees(self.git, known, tree)
         if len(delta) <= _LONG_DELTA:
@@ -131,7 +124,9 @@ class Worktree:
             GitError: the glob leaves the worktree, or it or the ignore rules take for ever.
         """
         options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
-        listing = (await list_index_files(self.git, *options, "--", *build_pathspecs(glob), env=GLOB_ENVIRONMENT)).text
+        listing = (
+            await list_index_files(self.git, *options, "--", *_build_pathspecs(glob), env=_GLOB_ENVIRONMENT)
+        ).text
         tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
         for record in split_records(listing):
             tagged.setdefault(record[0], set()).add(record[2:])
@@ -156,10 +151,8 @@ class Worktree:
         options = ["--others", "--directory", "--no-empty-directory", "--exclude-standard"]
         if ignored:
             options.append("--ignored")
-        names = []
-        for name in split_records((await list_index_files(self.git, *options)).text):
-            names.append(name.rstrip("/"))
-        return tuple(sorted(names))
+        listing = (await list_index_files(self.git, *options)).text
+        return tuple(sorted(map(methodcaller("rstrip", "/"), split_records(listing))))
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
@@ -176,15 +169,37 @@ class Worktree:
         try:
             with fail_after(_GREP_TIMEOUT_S):
                 found = await self.git.run(
-                    *("grep", *options, "--", *build_pathspecs(glob)),
+                    *("grep", *options, "--", *_build_pathspecs(glob)),
                     ok=(0, 1),
-                    env=GLOB_ENVIRONMENT,
+                    env=_GLOB_ENVIRONMENT,
                     limit_bytes=_GREP_BYTES,
                 )
         except TimeoutError as error:
             raise GitError(f"searching for {pattern!r} took longer than {_GREP_TIMEOUT_S:.0f} s") from error
         hits = filter(_HIT.match, found.stdout.split(b"\n")[:limit])
         return tuple(map(_format_hit, hits))
+
+
+def _build_pathspecs(glob: str) -> tuple[str, ...]:
+    """Return the arguments that limit a git command to the files that fit a glob; none for all files.
+
+    `**` stands for any number of directories, `*`, `?` and `[…]` stay within one name. A glob without a slash fits
+    names in any directory; one that fits a directory stands for everything below it.
+
+    Raises:
+        GitError: the glob leaves the worktree.
+    """
+    parts = []
+    for part in glob.split("/"):
+        if part not in ("", "."):
+            parts.append(part)
+    if ".." in parts or "\0" in glob:
+        raise GitError(f"the glob {glob!r} leaves the worktree: give one relative to its top, without ..")
+    if parts in ([], ["**"], ["*"]):
+        return ()
+    is_name = len(parts) == 1 and not glob.startswith(("/", "./")) and not glob.endswith("/")
+    pattern = "/".join(["**", *parts] if is_name else parts)
+    return (f":(top,glob){pattern}", f":(top,glob){pattern.removesuffix('/**')}/**")
 
 
 def _list_parents(path: str) -> Iterator[str]:

@@ -129,12 +129,10 @@ def _parse_changes(fields: Iterator[str]) -> Iterator[tuple[FileDiff, str]]:
         if not name:  # a rename: its two paths follow
             next(fields)
             next(fields)
-        is_binary = added == "-"
-        if is_binary:
-            counts = (0, 0)
+        if added == "-":
+            yield replace(file, is_binary=True), ids
         else:
-            counts = (int(added), int(removed))
-        yield replace(file, added=counts[0], removed=counts[1], is_binary=is_binary), ids
+            yield replace(file, added=int(added), removed=int(removed)), ids
         field = next(fields, "")
 
 
@@ -167,10 +165,7 @@ def _with_hunks(changes: Sequence[tuple[FileDiff, str]], pieces: Sequence[bytes]
     """Give each file its part of the patch; a change of type is two parts, a deletion and an addition."""
     position = 0
     for file, ids in changes:
-        if file.status == "type-changed":
-            count = 2
-        else:
-            count = 1
+        count = 1 + (file.status == "type-changed")
         own = pieces[position : position + count]
         position += count
         is_whole = len(own) == count and all(_is_about(piece, ids) for piece in own)

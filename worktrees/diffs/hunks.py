@@ -39,11 +39,8 @@ def parse_hunks(patch: str) -> tuple[Hunk, ...]:
     Raises:
         ValueError: what stands there are no hunks.
     """
-    if patch.startswith("@@ "):
-        start = 0
-    else:
-        start = patch.find("\n@@ ") + 1
-    if not patch.startswith("@@ ", start):
+    start = f"\n{patch}".find("\n@@ ")
+    if start < 0:
         return ()
     # lines end with line feeds only: splitlines would also split at form feeds and lone carriage returns
     lines = patch[start:].removesuffix("\n").split("\n")

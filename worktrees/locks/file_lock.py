@@ -18,6 +18,7 @@ from pathlib import Path
 from anyio import sleep
 
 from worktrees.errors import LockTimeout
+from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.path_rules import escape_path
 
 LOCK_TIMEOUT_S = 600.0
@@ -45,10 +46,8 @@ async def hold_file_lock(path: Path, *, patience_s: float = LOCK_TIMEOUT_S) -> A
     while descriptor is None:
         await sleep(waiting.next_pause())
         descriptor = try_file_lock(path)
-    try:
+    with hold_descriptor(descriptor):
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def try_file_lock(path: Path) -> int | None:

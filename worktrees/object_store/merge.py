@@ -52,10 +52,7 @@ async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeC
 
 def _parse_conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Parse paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
-    if "" in fields:
-        end = fields.index("")
-    else:
-        end = len(fields)
+    end = [*fields, ""].index("")
     paths, messages = set(fields[:end]), []
     position = end + 1
     while position < len(fields) and fields[position].isdigit():
@@ -93,11 +90,9 @@ def _format_git_date(when: str) -> str:
         moment = datetime.fromisoformat(when)
     except ValueError as error:
         raise GitError(f"{when!r} is no ISO 8601 date for a commit") from error
-    if moment.tzinfo:
-        aware = moment
-    else:
-        aware = moment.replace(tzinfo=UTC)
-    return f"@{int(aware.timestamp())} {aware:%z}"
+    if not moment.tzinfo:
+        moment = moment.replace(tzinfo=UTC)
+    return f"@{int(moment.timestamp())} {moment:%z}"
 
 
 async def is_ancestor(git: Git, ancestor: str, descendant: str) -> bool:

@@ -1,6 +1,7 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from worktrees.errors import GitError, RefMoved
@@ -100,10 +101,8 @@ async def remove_dead_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str,
     places = []
     for prefix in prefixes:
         places.append(git.git_dir / _require_full_name(prefix).rstrip("/"))
-    refs = []
-    for lock in await remove_dead_locks(git.git_dir, places):
-        refs.append(get_locked_ref(git.git_dir, lock))
-    return tuple(sorted(refs))
+    locks = await remove_dead_locks(git.git_dir, places)
+    return tuple(sorted(map(partial(get_locked_ref, git.git_dir), locks)))
 
 
 def _format_update(ref: str, new: str, old: str | None) -> str:

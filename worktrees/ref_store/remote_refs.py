@@ -4,13 +4,14 @@ A branch only ever moves forward; what else is ours there is replaced only as lo
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from anyio import to_thread
 
 from worktrees.errors import GitError, PushRefused, UnknownRemote
-from worktrees.git import Git
+from worktrees.git import Git, GitOutput
 from worktrees.object_store.packs import quote_alternate
 from worktrees.ref_store.remote_view import parse_local_path
 from worktrees.repositories.configuration import list_remotes
@@ -76,13 +77,8 @@ async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached.
     """
-    url, ref = await get_push_url(git, remote), f"refs/heads/{branch}"
-    try:
-        listing = await git.build_remote_git().run_text("ls-remote", "--", url, ref)
-    except GitError as error:
-        raise _hide_credentials(error) from error
-    lines = (line.partition("\t") for line in listing.splitlines())
-    return next((commit for commit, _, name in lines if name == ref), None)
+    ref = f"refs/heads/{branch}"
+    return (await list_remote_refs(git, remote, ref)).get(ref)
 
 
 async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: Sequence[str] = ()) -> None:
@@ -94,19 +90,25 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
     """
     options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
     await get_push_url(git, remote)
-    try:
+    with _hide_credentials():
         told = (*options, *(f"--push-option={wish}" for wish in wishes))
         done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
+    _require_accepted(done, remote, branch)
+
+
+@contextmanager
+def _hide_credentials() -> Iterator[None]:
+    """Leave out of an error of the block what may stand before the host in a URL."""
+    try:
+        yield
     except GitError as error:
-        raise _hide_credentials(error) from error
+        raise GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "") from error
+
+
+def _require_accepted(done: GitOutput, remote: str, names: str) -> None:
     if done.exit_code:
         said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
-        raise PushRefused(f"{remote} refuses {branch}: {said}", ("push", remote), done.exit_code)
-
-
-def _hide_credentials(error: GitError) -> GitError:
-    """Return the same error without what may stand before the host in a URL."""
-    return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
+        raise PushRefused(f"{remote} refuses {names}: {said}", ("push", remote), done.exit_code)
 
 
 async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
@@ -119,10 +121,8 @@ async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, s
         GitError: it could not be reached.
     """
     url = await get_push_url(git, remote)
-    try:
+    with _hide_credentials():
         listing = await git.build_remote_git().run_text("ls-remote", "--", url, *patterns)
-    except GitError as error:
-        raise _hide_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
     return {name: oid for oid, _, name in lines}
 
@@ -140,10 +140,8 @@ async def fetch_refs(git: Git, remote: str, refs: Sequence[str]) -> None:
 async def _fetch_refspecs(git: Git, remote: str, what: Sequence[str]) -> None:
     url = await get_push_url(git, remote)
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no")
-    try:
+    with _hide_credentials():
         await git.build_remote_git().run("fetch", *options, "--", url, *what)
-    except GitError as error:
-        raise _hide_credentials(error) from error
 
 
 async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
@@ -182,10 +180,6 @@ async def swap_remote_refs(
         else {}
     )
     url = await get_push_url(git, remote)
-    try:
+    with _hide_credentials():
         done = await git.build_remote_git().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
-    except GitError as error:
-        raise _hide_credentials(error) from error
-    if done.exit_code:
-        said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
-        raise PushRefused(f"{remote} refuses {', '.join(moves)}: {said}", ("push", remote), done.exit_code)
+    _require_accepted(done, remote, ", ".join(moves))

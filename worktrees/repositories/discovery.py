@@ -1,11 +1,17 @@
-"""Finding a checkout and its git directories without running git, whose own search obeys what it finds."""
+"""Finding a checkout and its git directories without running git, whose own search obeys what it finds.
 
+Git obeys the settings of a repository only for its owner; so do we, by the same rule.
+"""
+
+import os
+import pwd
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from worktrees.errors import NotARepository
-from worktrees.git import Git
-from worktrees.repositories.ownership import check_owner
+from worktrees.git import Git, is_owner_accepted
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ def _find_directories(root: Path) -> Checkout:
             f"{entry} does not lead to a git repository (looked in {git_dir}): "
             f"if the checkout was moved, run `git worktree repair` in the repository it belongs to"
         )
-    check_owner(root, (entry, root, git_dir))
+    _check_owner(root, (entry, root, git_dir))
     found = Checkout(root, git_dir, common_dir)
     if not _is_its_own(found):
         raise NotARepository(
@@ -113,3 +119,47 @@ def _read_first_line(file: Path) -> str:
 
 def _is_git_dir(place: Path) -> bool:
     return (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir()
+
+
+def _check_owner(root: Path, places: Iterable[Path]) -> None:
+    """Refuse the repository of checkout `root` if another user owns one of `places`, as git itself refuses it.
+
+    Git is asked only where that is so: the user's `safe.directory` may allow it all the same.
+
+    Raises:
+        NotARepository: it belongs to another user; names the way on.
+    """
+    strange = next((place for place in places if not _is_own(place)), None)
+    if strange is None or is_owner_accepted(root):
+        return
+    raise NotARepository(
+        f"the repository of {root} belongs to another user ({_name_owner(strange)} owns {strange}), whose settings "
+        "would be obeyed as yours: git refuses it (dubious ownership), and so does Orchestrate. If you trust them: "
+        f"git config --global --add safe.directory {root}"
+    )
+
+
+def _is_own(place: Path) -> bool:
+    try:
+        owner = place.lstat().st_uid
+    except OSError:
+        return False
+    return owner in _list_own_users()
+
+
+def _list_own_users() -> set[int]:
+    """Return the ids that count as the user's own: under sudo also that of whoever called it."""
+    own = {os.geteuid()}
+    caller = os.environ.get("SUDO_UID", "")
+    if own == {0} and caller.isascii() and caller.isdecimal():
+        own.add(int(caller))
+    return own
+
+
+def _name_owner(place: Path) -> str:
+    with suppress(OSError):
+        number = place.lstat().st_uid
+        with suppress(KeyError):
+            return pwd.getpwuid(number).pw_name
+        return f"user {number}"
+    return "nobody we can see"

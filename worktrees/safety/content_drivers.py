@@ -25,10 +25,7 @@ _OFF = {
 
 def build_driver_overrides(listing: bytes) -> tuple[Setting, ...]:
     """Build the settings that switch off every driver named in the output of `LIST_DRIVERS`."""
-    keys = set()
-    for key in listing.decode("utf-8", "surrogateescape").split("\0"):
-        if key:
-            keys.add(key)
+    keys = listing.decode("utf-8", "surrogateescape").split("\0")
     return tuple(sorted(_build_settings(keys)))
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from anyio import sleep, to_thread
 
-from worktrees.safety.removal import DIRECTORY_FLAGS
+from worktrees.safety.descriptors import hold_descriptor, list_directory
+from worktrees.safety.removal import DIRECTORY_FLAGS, open_unfollowed
 
 _READ_BY_GIT = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".mailmap"})
 _PATH_CHARS = 4096
@@ -23,29 +24,20 @@ async def watch_for_pipes(root: Path) -> None:
 
 def remove_pipes(root: Path) -> None:
     """Remove each pipe of a name that git reads, and release whoever waits in it, as if it had been empty."""
-    top = os.open(root, DIRECTORY_FLAGS)
     todo = [""]
-    try:
+    with open_unfollowed(root) as top:
         while todo:
             with suppress(OSError):  # closed to us, as it is to git, or gone
                 todo += _remove_pipes_in(top, todo.pop())
-    finally:
-        os.close(top)
 
 
 def _remove_pipes_in(top: int, place: str) -> list[str]:
     """Remove the pipes of one directory; return its directories that are not too far down for git to look into."""
-    directory = _open_below(top, place)
-    try:
-        with os.scandir(directory) as entries:
-            listed = []
-            for entry in entries:
-                listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
+    with hold_descriptor(_open_below(top, place)) as directory:
+        listed = list_directory(directory)
         for name in _READ_BY_GIT.intersection(name for name, _ in listed):
             with suppress(OSError):
                 _remove_pipe(name, directory)
-    finally:
-        os.close(directory)
     inner = (f"{place}/{name}" for name, is_directory in listed if is_directory)
     return [path for path in inner if len(path) <= _PATH_CHARS]
 
@@ -54,22 +46,16 @@ def _open_below(top: int, place: str) -> int:
     """Open a directory step by step, so that no link is followed on the way."""
     here = os.dup(top)
     for part in place.split("/")[1:]:
-        try:
-            inner = os.open(part, DIRECTORY_FLAGS, dir_fd=here)
-        finally:
-            os.close(here)
-        here = inner
+        with hold_descriptor(here):
+            here = os.open(part, DIRECTORY_FLAGS, dir_fd=here)
     return here
 
 
 def _remove_pipe(name: str, directory: int) -> None:
-    pipe = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-    try:
+    with hold_descriptor(os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)) as pipe:
         if not stat.S_ISFIFO(os.fstat(pipe).st_mode):
             return
         os.unlink(name, dir_fd=directory)  # first: from now on nobody can begin to wait in it
         held = f"/proc/self/fd/{pipe}"
         os.chmod(held, 0o600)  # noqa: PTH101 - a descriptor, not a name that could be swapped
         os.close(os.open(held, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-    finally:
-        os.close(pipe)

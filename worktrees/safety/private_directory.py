@@ -13,6 +13,7 @@ from pathlib import Path
 
 from worktrees.durable_files import sync_directory
 from worktrees.errors import DirectoryNotPrivate
+from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.path_rules import escape_path
 
 _PRIVATE = 0o700
@@ -86,10 +87,8 @@ def secure_directory(path: Path) -> bool:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return False
-    try:
+    with hold_descriptor(descriptor):
         return _close_to_others(path, descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _close_to_others(path: Path, descriptor: int) -> bool:

@@ -5,9 +5,11 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import count, groupby
 from pathlib import Path
+
+from worktrees.safety.descriptors import hold_descriptor, list_directory
 
 _DEEP = 200
 
@@ -68,27 +70,19 @@ def _is_hollow(parent: int, name: str, depth: int = 0) -> bool:
         directory = open_directory(parent, name)
     except (FileNotFoundError, NotADirectoryError):
         return True
-    try:
-        with os.scandir(directory) as entries:
-            listed = []
-            for entry in entries:
-                listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
+    with hold_descriptor(directory):
+        listed = list_directory(directory)
         inner = []
         for child, is_directory in listed:
             if is_directory:
                 inner.append(_is_hollow(directory, child, depth + 1))
         return all(inner) and len(inner) == len(listed)
-    finally:
-        os.close(directory)
 
 
 def _each_place(root: Path, paths: Iterable[str], is_doomed: Callable[[int, str], bool]) -> None:
-    descriptor = os.open(root, DIRECTORY_FLAGS)
-    try:
+    with open_unfollowed(root) as descriptor:
         for place, group in groupby(sorted(paths, key=_split_path), key=lambda path: _split_path(path)[0]):
             _remove_in(descriptor, place, [_split_path(path)[1] for path in group], is_doomed)
-    finally:
-        os.close(descriptor)
 
 
 def _split_path(path: str) -> tuple[str, str]:
@@ -131,21 +125,13 @@ def _unlink_entry(parent: int, name: str) -> bool:
 
 def _dissolve_directory(parent: int, name: str, aside: Iterator[str]) -> list[str]:
     """Remove a directory; the directories in it are moved into `parent` and their new names given."""
-    directory = open_directory(parent, name)
-    try:
-        with os.scandir(directory) as entries:
-            listed = []
-            for entry in entries:
-                listed.append((entry.name, entry.is_dir(follow_symlinks=False)))
-        inner = []
-        for child, is_directory in listed:
+    inner, moved = [], []
+    with hold_descriptor(open_directory(parent, name)) as directory:
+        for child, is_directory in list_directory(directory):
             if is_directory or not _unlink_entry(directory, child):
                 inner.append(child)
-        moved = []
         for child in inner:
             moved.append(_move_aside(directory, child, parent, next(aside)))
-    finally:
-        os.close(directory)
     os.rmdir(name, dir_fd=parent)
     return moved
 
@@ -159,13 +145,15 @@ def _move_aside(source: int, name: str, target: int, moved: str) -> str:
     return moved
 
 
+def open_unfollowed(directory: Path) -> AbstractContextManager[int]:
+    """Open a directory that may have been replaced by a link for the length of a block."""
+    return hold_descriptor(os.open(directory, DIRECTORY_FLAGS))
+
+
 def open_root_directory(root: Path) -> int:
     """Open a directory by its path, as `open_directory` does; those above it are nobody's but ours."""
-    parent = os.open(root.parent, DIRECTORY_FLAGS)
-    try:
+    with open_unfollowed(root.parent) as parent:
         return open_directory(parent, root.name)
-    finally:
-        os.close(parent)
 
 
 def open_directory(parent: int, name: str) -> int:

@@ -2,21 +2,27 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from worktrees.safety.path_rules import (
     escape_path,
     find_link_objection,
     find_path_objection,
+    fold_file_name,
     has_attributes_above,
     is_gitmodules_path,
     is_legible_path,
 )
-from worktrees.snapshots.risky_files import find_risky_files
 
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"})
+_AT_START = frozenset({"sitecustomize.py", "usercustomize.py"})
+_WITH_TESTS = frozenset({"conftest.py"})
+_COMPILED_SUFFIXES = frozenset(
+    {".so", ".pyd", ".dll", ".dylib", ".exe", ".a", ".o", ".class", ".jar", ".whl", ".egg", ".wasm"}
+)
 _MOST_TOLD = 1000
 _PATH_CHARS = 1000
 _COMPILED = (".pyc", ".pyo")
@@ -86,7 +92,7 @@ def screen_changes(
             sizes[path] = verdict
     removed = tuple(path for path in changes.removed if not is_gitmodules_path(path))
     reasons.update(dict.fromkeys(set(changes.removed) - set(removed), _GITMODULES))
-    flagged = find_risky_files(root, (path for path in sizes if path not in known))
+    flagged = _find_risky_files(root, (path for path in sizes if path not in known))
     return ScreenedChanges(
         tuple(sizes), removed, format_reasons(reasons.items()), format_reasons(flagged.items()), sum(sizes.values())
     )
@@ -96,11 +102,7 @@ def _by_size(withheld: Iterable[Path]) -> dict[int, list[Path]]:
     """Return files by their sizes in bytes, without such as anything might equal by chance."""
     found: dict[int, list[Path]] = {}
     for file in withheld:
-        if file.is_file():
-            size = file.stat().st_size
-        else:
-            size = 0
-        if size >= _LEAST_TELLING:
+        if file.is_file() and (size := file.stat().st_size) >= _LEAST_TELLING:
             found.setdefault(size, []).append(file)
     return found
 
@@ -200,3 +202,49 @@ def _find_cache(path: str) -> str | None:
     if number is None:
         return None
     return "/".join(parts[: number + 1])
+
+
+def _find_risky_files(root: Path, new: Iterable[str]) -> Mapping[str, str]:
+    """Return why a reviewer should look at some new files of a worktree: path → reason, in their order.
+
+    The paths must be real ones of `root`, as git lists them; their directories are looked into, nothing is opened.
+    """
+    siblings: dict[Path, Mapping[str, frozenset[str]]] = {}
+    found = {}
+    for path in new:
+        reason = _is_run_automatically(PurePosixPath(path)) or _has_collision(root, path, siblings)
+        if reason:
+            found[path] = reason
+    return found
+
+
+def _is_run_automatically(path: PurePosixPath) -> str | None:
+    if path.name in _AT_START or path.suffix == ".pth":
+        return "Python runs it at every start where it is found"
+    if path.name in _WITH_TESTS:
+        return "pytest runs it before the tests"
+    if path.suffix.lower() in _COMPILED_SUFFIXES:
+        return "it is compiled, so that no diff shows what it does"
+    return None
+
+
+def _has_collision(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset[str]]]) -> str | None:
+    """Return True if some file system takes a part of the path for another name that stands beside it."""
+    place = root
+    for part in path.split("/"):
+        if place not in siblings:
+            siblings[place] = _group_by_folded_name(place)
+        others = siblings[place].get(fold_file_name(part), frozenset()) - {part}
+        if others:
+            return f"file systems that do not tell case apart take {part!a} for {min(others)!a}"
+        place /= part
+    return None
+
+
+def _group_by_folded_name(place: Path) -> Mapping[str, frozenset[str]]:
+    """Return the names in a directory that are more than one when folded."""
+    groups: dict[str, set[str]] = {}
+    with suppress(OSError):
+        for name in os.listdir(place):  # noqa: PTH208 - only names are wanted
+            groups.setdefault(fold_file_name(name), set()).add(name)
+    return {key: frozenset(names) for key, names in groups.items() if len(names) > 1}

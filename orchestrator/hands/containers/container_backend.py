@@ -18,7 +18,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.containers.engines import ContainerEngine, build_image_archive
 from orchestrator.hands.containers.run_arguments import CONTROL_FOLDER, SESSION_LABEL, STATE_LABEL, ContainerLaunch
 from orchestrator.hands.containers.running_container import Container, start_container
-from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome, run_until_exit
+from orchestrator.hands.execution.process_runner import build_not_started_result, run_until_exit
 from orchestrator.hands.files.directory_trees import create_private_folder
 from orchestrator.hands.limits.rlimits import cap_by_hard_limit, wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
@@ -29,7 +29,7 @@ from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
-from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.hands import CommandResult, ShellCommand
 
 _PROCESSES = 32_768
 """Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
@@ -71,13 +71,13 @@ class ContainerBackend(LayoutBackend):
         """Return all variables that the command sees when it starts."""
         return self.layout.build_environment(command)
 
-    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end, in a container of its workspace."""
         key = (request.mount_plan, request.command.writable)
         try:
             container = await self._acquire_container(key)
         except OSError as error:
-            return ProcessOutcome.build_not_started(f"The container could not be started: {error}.")
+            return build_not_started_result(request.log, f"The container could not be started: {error}.")
         try:
             return await self._run_in_container(container, request)
         finally:
@@ -92,16 +92,15 @@ class ContainerBackend(LayoutBackend):
         for key in [key for key in self.idle if key[0].root == mount_plan.root]:
             await _remove_containers(self.idle.pop(key))
 
-    async def _run_in_container(self, container: Container, request: ExecutionRequest) -> ProcessOutcome:
+    async def _run_in_container(self, container: Container, request: ExecutionRequest) -> CommandResult:
         command = request.command
         are_counted = "pids" in self.engine.supported_limits
         shell = self.layout.build_shell_command(command)
         words = wrap_in_rlimits(shell, self.policy.limits, self.prlimit, are_counted=are_counted)
         order = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
-        terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid)
         begin = partial(container.start_command, order, command.stdin)
-        outcome = await run_until_exit(begin, request.log, terms)
+        outcome = await run_until_exit(begin, request, bounds, self.policy.uid)
         if request.exchange is not None:
             await to_thread.run_sync(_move_output_files, container.files, request.exchange, command.files.values())
         return outcome

@@ -20,6 +20,7 @@ from anyio import to_thread
 
 from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import CONTROL_SOCKET, ContainerLaunch, build_run_arguments
+from orchestrator.hands.execution.process_runner import RunningCommand
 from orchestrator.hands.execution.sandbox_process import open_text_descriptor
 from orchestrator.hands.files.directory_trees import remove_tree
 from worktrees.safety.descriptors import hold_descriptor
@@ -92,14 +93,12 @@ class Container:
 
 
 @dataclass
-class ContainerCommand:
-    """A command in a container; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
+class ContainerCommand(RunningCommand):
+    """A command in a container."""
 
     container: Container
-    was_killed: bool = False
-    usage_reader: None = None
     is_done: bool = False
-    replies: dict[str, Any] = field(default_factory=dict)
+    replies: dict[str, int] = field(default_factory=dict)
 
     async def wait_until_started(self) -> None:
         """Wait until process 1 reports whether it could start the command."""
@@ -119,8 +118,7 @@ class ContainerCommand:
 
     def get_exit_code(self) -> int | None:
         """Return the exit code; None if the command never started or did not end by itself."""
-        code = self.replies.get("exit")
-        return int(code) if code is not None else None
+        return self.replies.get("exit")
 
     async def _receive_reply(self, wanted: str) -> None:
         reply = await self.container.read_reply()

@@ -9,11 +9,12 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import ClassVar
 
 from anyio import to_thread
 
@@ -48,31 +49,54 @@ ReportProgress = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class DependencyInstaller:
-    """Installs the dependencies of one project with `hands` that borrow nothing and may use tier 2."""
+class StoredPreparation:
+    """Prepares a project at `commit` with `hands` that borrow nothing of its checkout, once for all runs."""
 
     hands: LocalHands
     store: DepsStore
-    manifests: Manifests
     commit: CommitId
 
-    async def install_missing(self, report_progress: ReportProgress, stack: ExitStack) -> dict[str, str]:
-        """Install what is missing, reporting progress; keep the result while `stack` is open.
+    purpose: ClassVar[str]
+
+    async def make_missing(self, report_progress: ReportProgress, stack: ExitStack) -> dict[str, str]:
+        """Make what is not in the store, reporting progress; keep the result while `stack` is open.
 
         Returns:
             what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.
 
         Raises:
-            EnvironmentProblem: it cannot be installed here; says why and how to mend it.
+            EnvironmentProblem: it cannot be made here; says why and how to mend it.
         """
-        workspace = await self.hands.open_workspace(self.commit, Purpose("deps"))
+        workspace = await self.hands.open_workspace(self.commit, Purpose(self.purpose))
         try:
             key = await self._compute_key(workspace)
-            make = partial(self._install_entry, key, workspace, report_progress)
+            make = partial(self._make_entry, key, workspace, report_progress)
             folder = await self.store.ensure_entry(key, make, stack)
         finally:
             await workspace.close()
-        return {name: str(folder) for name in _find_installed(folder)}
+        return {name: str(folder) for name in await to_thread.run_sync(self._list_made, folder)}
+
+    async def _compute_key(self, workspace: LocalWorkspace) -> str:
+        """Return a hash of all that decides the result."""
+        raise NotImplementedError
+
+    async def _make_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
+        raise NotImplementedError
+
+    def _list_made(self, folder: Path) -> Iterable[str]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DependencyInstaller(StoredPreparation):
+    """Installs the dependencies of one project; the `hands` may use tier 2."""
+
+    manifests: Manifests
+
+    purpose = "deps"
+
+    def _list_made(self, folder: Path) -> Iterable[str]:
+        return _find_installed(folder)
 
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: manifests, tools and the policy of tier 2."""
@@ -82,7 +106,7 @@ class DependencyInstaller:
         method = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
         return hash_entry_parts(manifests.texts, manifests.files, manifests.lines, manifests.folders, method)
 
-    async def _install_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
+    async def _make_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
         manifests = ", ".join(sorted(self.manifests.texts))
         await report_progress(f"deps: installing what {manifests} names, for all workspaces")
         names = []

@@ -111,8 +111,7 @@ def _refuse_builds(text: str, path: str) -> None:
 async def _read_required(path: PurePosixPath, read: ReadCommitFile, entry: str) -> str:
     text = await read(str(path))
     if text is None:
-        message = f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"
-        raise UsageProblem(message, ("env", "deps", entry))
+        raise _build_problem(entry, f"but there is no {path} in the commit the run starts from")
     return text
 
 
@@ -125,8 +124,7 @@ def _normalize_path(text: str, entry: str) -> PurePosixPath:
             parts.append(part)
     path = PurePosixPath(*parts)
     if path.is_absolute() or ".." in path.parts or not parts:
-        message = f"deps under [env] names {entry!r}, which leads out of the repository"
-        raise UsageProblem(message, ("env", "deps", entry))
+        raise _build_problem(entry, "which leads out of the repository")
     return path
 
 
@@ -134,12 +132,10 @@ def _parse_dependencies(text: str, extras: Sequence[str], entry: str) -> list[st
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message = f"deps under [env] names {entry!r}, which is no TOML: {error}"
-        raise UsageProblem(message, ("env", "deps", entry)) from error
+        raise _build_problem(entry, f"which is no TOML: {error}") from error
     project = document.get("project", {})
     if "dependencies" in project.get("dynamic", ()):
-        message = f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead"
-        raise UsageProblem(message, ("env", "deps", entry))
+        raise _build_problem(entry, "whose dependencies are dynamic: name their file instead")
     lines = list(project.get("dependencies", ()))
     for extra in extras:
         lines.extend(_iterate_group(document, extra, entry))
@@ -152,10 +148,13 @@ def _iterate_group(document: dict[str, Any], extra: str, entry: str) -> Iterator
     groups = document.get("dependency-groups", {})
     if extra not in optional and extra not in groups:
         known = ", ".join(sorted({*optional, *groups})) or "none"
-        message = f"deps under [env] names {entry!r}, but the groups there are: {known}"
-        raise UsageProblem(message, ("env", "deps", entry))
+        raise _build_problem(entry, f"but the groups there are: {known}")
     for line in optional.get(extra, groups.get(extra, ())):
         if isinstance(line, str):
             yield line
         elif isinstance(line, dict) and isinstance(line.get("include-group"), str):
             yield from _iterate_group(document, line["include-group"], entry)
+
+
+def _build_problem(entry: str, words: str) -> UsageProblem:
+    return UsageProblem(f"deps under [env] names {entry!r}, {words}", ("env", "deps", entry))

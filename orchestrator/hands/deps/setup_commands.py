@@ -5,23 +5,18 @@ ignores is kept by a hash of all that decides it, and lent read-only to every wo
 of packages; so they have the walls of any other command, and no more of the network than the user lets commands have.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from anyio import to_thread
 
 from orchestrator.crash import crash_point
-from orchestrator.domain.ids import CommitId
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.deps import installer
-from orchestrator.hands.deps.installer import ReportProgress
-from orchestrator.hands.deps.store import DepsStore
-from orchestrator.hands.local import LocalHands
+from orchestrator.hands.deps.installer import ReportProgress, StoredPreparation
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import ShellCommand
 
@@ -31,36 +26,20 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache
 
 
 @dataclass(frozen=True)
-class ProjectSetup:
+class ProjectSetup(StoredPreparation):
     """Sets a project up by command lines, run by `hands` that borrow nothing of the checkout.
 
     `manifests` are ids of the files that say what the project needs, by path: when one changes, the setup runs again.
     """
 
-    hands: LocalHands
-    store: DepsStore
     commands: Sequence[str]
     manifests: Mapping[str, str]
-    commit: CommitId
     tier: Tier
 
-    async def run_missing_setup(self, report_progress: ReportProgress, stack: ExitStack) -> dict[str, str]:
-        """Run the commands unless their result is in the store; keep it while `stack` is open.
+    purpose = "setup"
 
-        Returns:
-            what can be lent to workspaces: the places in the checkout, each with the directory below which it lies.
-
-        Raises:
-            EnvironmentProblem: one of them fails, or they leave nothing; says which, with its last lines.
-        """
-        workspace = await self.hands.open_workspace(self.commit, Purpose("setup"))
-        try:
-            key = await self._compute_key(workspace)
-            make = partial(self._run_setup, key, workspace, report_progress)
-            folder = await self.store.ensure_entry(key, make, stack)
-        finally:
-            await workspace.close()
-        return {name: str(folder) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
+    def _list_made(self, folder: Path) -> Iterable[str]:
+        return self.store.list_entry_paths(folder.name)
 
     async def _compute_key(self, workspace: LocalWorkspace) -> str:
         """Return a hash of all that decides the result: commands, manifests, tools and the policy of the tier."""
@@ -69,7 +48,7 @@ class ProjectSetup:
         asked = ("setup", list(self.commands), dict(self.manifests))
         return installer.hash_entry_parts(*asked, tools, policy, int(self.tier))
 
-    async def _run_setup(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
+    async def _make_entry(self, key: str, workspace: LocalWorkspace, report_progress: ReportProgress) -> None:
         for number, line in enumerate(self.commands, start=1):
             await report_progress(f"setup: {line} ({number} of {len(self.commands)})")
             await self._run_line(workspace, line)

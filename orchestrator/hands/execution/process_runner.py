@@ -2,69 +2,29 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import anyio
 
-from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.hands.execution.output_pipe import OutputPipe
-from orchestrator.hands.execution.sandbox_process import BuildCommandLine, PassedDescriptors, start_bubblewrap
 from orchestrator.hands.limits.resource_usage import UsageReader
 from orchestrator.hands.limits.watchdog import ResourceBounds, wait_for_violation
-from orchestrator.ports.hands import CommandEnding
+from orchestrator.hands.sandbox.backend import ExecutionRequest
+from orchestrator.ports.hands import CommandEnding, CommandResult
 
 _DETAIL_BYTES = 4_000
 
 
-@dataclass(frozen=True)
-class ProcessOutcome:
-    """The end of a command.
-
-    `seconds` is wall time. `detail` says why it did not start, what it used too much of, or how the host failed.
-    `network` lists what it reached or was refused, `stray_packets` counts packets that had no way out.
-    """
-
-    ending: CommandEnding
-    exit_code: int | None
-    seconds: float
-    output_bytes: int
-    detail: str = ""
-    network: tuple[NetworkDecision, ...] = ()
-    stray_packets: int = 0
-
-    @classmethod
-    def build_not_started(cls, detail: str) -> "ProcessOutcome":
-        """Return the outcome of a command that could not be started, and why."""
-        return cls(CommandEnding.NOT_STARTED, None, 0.0, 0, detail)
-
-
-@dataclass(frozen=True)
-class ExecutionTerms:
-    """The terms a command runs under: seconds of wall time, bytes of output, and resource bounds.
-
-    `owner` is the user who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
-    """
-
-    timeout_s: float
-    output_bytes: int
-    bounds: ResourceBounds
-    owner: int | None = None
-    filter_file: Path | None = None
-
-
 class RunningCommand(Protocol):
-    """A command that a backend has started."""
+    """A command that a backend has started.
 
-    @property
-    def was_killed(self) -> bool:
-        """True if something ended it from outside."""
+    `was_killed` is true if something ended it from outside. `usage_reader` reads the sandbox's usage from when the
+    command started; None where it cannot be looked into.
+    """
 
-    @property
-    def usage_reader(self) -> UsageReader | None:
-        """The reader of the sandbox's usage, from when the command started; None where it cannot be looked into."""
+    was_killed: bool = False
+    usage_reader: UsageReader | None = None
 
     async def wait_until_started(self) -> None:
         """Wait until the command itself has started, or could not."""
@@ -83,23 +43,10 @@ StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
 """Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
 
 
-async def run_bubblewrap(build: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = "") -> ProcessOutcome:
-    """Run a bubblewrap to its end, into `log`; see `run_until_exit`."""
-    return await run_until_exit(partial(_start_with_bounds, build, stdin, terms), log, terms)
-
-
-def _start_with_bounds(
-    build: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack
-) -> RunningCommand:
-    def build_within_bounds(descriptors: PassedDescriptors) -> list[str]:
-        return terms.bounds.wrap_command(build(descriptors))
-
-    closely_watched = terms.bounds.closely_watched
-    return start_bubblewrap(build_within_bounds, writer, stack, stdin, terms.filter_file, closely_watched)
-
-
-async def run_until_exit(start_command: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
-    """Run a command to its end, its output into `log`.
+async def run_until_exit(
+    start_command: StartCommand, request: ExecutionRequest, bounds: ResourceBounds, owner: int | None
+) -> CommandResult:
+    """Run a command to its end; `owner` is the user who must be able to reopen the output from inside.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
     command may.
@@ -109,32 +56,45 @@ async def run_until_exit(start_command: StartCommand, log: Path, terms: Executio
     """
     started_at = anyio.current_time()
     with contextlib.ExitStack() as stack:
-        output = OutputPipe(log, terms.output_bytes, terms.owner)
+        output = OutputPipe(request.log, request.output_bytes, owner)
         stack.callback(output.close)
         try:
             command = start_command(output.writer, stack)
             stack.callback(_close_usage_reader, command)
         except OSError as error:
-            return ProcessOutcome.build_not_started(f"The sandbox could not be started: {error}.")
+            return build_not_started_result(request.log, f"The sandbox could not be started: {error}.")
         finally:
             output.close_writer()
         try:
-            violation = await _watch(command, output, terms)
+            violation = await _watch(command, output, request.timeout_s, bounds)
         finally:
             with anyio.CancelScope(shield=True):
                 await command.kill_command()
                 output.copy_available()
-        violation = violation or terms.bounds.format_oom_kill()
-        outcome = _build_outcome(command, output, violation, anyio.current_time() - started_at, log)
-        if command.usage_reader is None:
-            return outcome
-        return replace(outcome, stray_packets=command.usage_reader.count_stray_packets())
+        code = command.get_exit_code()
+        ending, detail = _judge_ending(command, code, output, violation or bounds.format_oom_kill(), request.log)
+        return CommandResult(
+            ending=ending,
+            exit_code=code if ending == CommandEnding.EXITED else None,
+            seconds=anyio.current_time() - started_at,
+            log=request.log,
+            output_bytes=output.size_bytes,
+            detail=detail,
+            stray_packets=command.usage_reader.count_stray_packets() if command.usage_reader else 0,
+        )
+
+
+def build_not_started_result(log: Path, detail: str) -> CommandResult:
+    """Return the result of a command that could not be started, and why."""
+    return CommandResult(
+        ending=CommandEnding.NOT_STARTED, exit_code=None, seconds=0.0, log=log, output_bytes=0, detail=detail
+    )
 
 
 _LATE = "late"
 
 
-async def _watch(command: RunningCommand, output: OutputPipe, terms: ExecutionTerms) -> str:
+async def _watch(command: RunningCommand, output: OutputPipe, timeout_s: float, bounds: ResourceBounds) -> str:
     """Wait until the command ends or exceeds a limit; return `_LATE`, the violation in words, or ""."""
     violation, limit = "", anyio.CancelScope()
     try:
@@ -147,13 +107,13 @@ async def _watch(command: RunningCommand, output: OutputPipe, terms: ExecutionTe
 
             async def stop_over_limit() -> None:
                 nonlocal violation
-                violation = await wait_for_violation(command.usage_reader, terms.bounds)
+                violation = await wait_for_violation(command.usage_reader, bounds)
                 group.cancel_scope.cancel()
 
             group.start_soon(copy_output)
             await command.wait_until_started()
             group.start_soon(stop_over_limit)
-            limit.deadline = anyio.current_time() + terms.timeout_s
+            limit.deadline = anyio.current_time() + timeout_s
             with limit:
                 await command.wait_until_exited()
             group.cancel_scope.cancel()
@@ -167,24 +127,23 @@ async def _watch(command: RunningCommand, output: OutputPipe, terms: ExecutionTe
     return violation
 
 
-def _build_outcome(
-    command: RunningCommand, output: OutputPipe, violation: str, seconds: float, log: Path
-) -> ProcessOutcome:
-    code, size = command.get_exit_code(), output.size_bytes
+def _judge_ending(
+    command: RunningCommand, code: int | None, output: OutputPipe, violation: str, log: Path
+) -> tuple[CommandEnding, str]:
+    """Return how the command ended, and the detail in words."""
     if output.failure:
-        detail = f"Its output could not be kept: {output.failure}."
-        return ProcessOutcome(CommandEnding.KILLED, None, seconds, size, detail)
+        return CommandEnding.KILLED, f"Its output could not be kept: {output.failure}."
     if output.is_over_limit:
-        return ProcessOutcome(CommandEnding.OUTPUT_LIMIT, None, seconds, size)
+        return CommandEnding.OUTPUT_LIMIT, ""
     if violation == _LATE:
-        return ProcessOutcome(CommandEnding.TIMED_OUT, None, seconds, size)
+        return CommandEnding.TIMED_OUT, ""
     if violation:
-        return ProcessOutcome(CommandEnding.LIMIT, None, seconds, size, violation)
+        return CommandEnding.LIMIT, violation
     if code is not None:
-        return ProcessOutcome(CommandEnding.EXITED, code, seconds, size)
+        return CommandEnding.EXITED, ""
     if command.was_killed:
-        return ProcessOutcome(CommandEnding.KILLED, None, seconds, size)
-    return ProcessOutcome(CommandEnding.NOT_STARTED, None, seconds, size, _read_log_tail(log))
+        return CommandEnding.KILLED, ""
+    return CommandEnding.NOT_STARTED, _read_log_tail(log)
 
 
 def _close_usage_reader(command: RunningCommand) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from orchestrator.hands.execution.process_runner import RunningCommand
 from orchestrator.hands.limits.resource_usage import Resource, UsageReader
 from orchestrator.hands.sandbox.bubblewrap_arguments import BUBBLEWRAP_ENVIRONMENT
 
@@ -43,7 +44,7 @@ BuildCommandLine = Callable[[PassedDescriptors], list[str]]
 
 
 @dataclass
-class SandboxProcess:
+class SandboxProcess(RunningCommand):
     """The outermost bubblewrap (`popen`, `bubblewrap_pidfd`) and the first process of its sandbox (`init_pidfd`).
 
     `info` and `status` are the ends of pipes on which bubblewrap reports; closing `gate` lets the command start.
@@ -57,11 +58,9 @@ class SandboxProcess:
     status: int
     gate: int
     closely_watched: frozenset[Resource] = frozenset()
-    was_killed: bool = False
     init_pidfd: int | None = None
     info_report: bytes = b""
     status_report: bytes = b""
-    usage_reader: UsageReader | None = None
 
     async def wait_until_started(self) -> None:
         """Wait until the sandbox stands, open its usage reader, and let the command start."""
@@ -128,9 +127,9 @@ def start_bubblewrap(
     build: BuildCommandLine,
     writer: int,
     stack: contextlib.ExitStack,
-    stdin: str = "",
-    filter_file: Path | None = None,
-    closely_watched: frozenset[Resource] = frozenset(),
+    stdin: str,
+    filter_file: Path | None,
+    closely_watched: frozenset[Resource],
 ) -> SandboxProcess:
     """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 

@@ -5,7 +5,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from worktrees.safety.descriptors import hold_descriptor
+from worktrees.safety.descriptors import hold_descriptor, list_directory
 from worktrees.safety.private_directory import create_private_directory
 from worktrees.safety.removal import REMOVED_PREFIX, open_root_directory, remove_entry
 
@@ -49,9 +49,7 @@ def empty_tree(directory: Path, but: str = "") -> None:
     if directory.is_symlink() or not directory.is_dir():
         return
     with hold_descriptor(open_root_directory(directory)) as inside:
-        with os.scandir(inside) as entries:
-            names = [entry.name for entry in entries]
-        for name in names:
+        for name, _ in list_directory(inside):
             if name != but:
                 remove_entry(inside, name)
 

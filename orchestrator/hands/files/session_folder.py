@@ -14,6 +14,7 @@ from pathlib import Path
 
 from orchestrator.hands.files.directory_trees import claim_tree, create_private_folder, empty_tree, remove_tree
 from worktrees.locks.file_lock import try_file_lock, wait_for_file_lock
+from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.private_directory import create_private_directory, create_private_root
 
 _KEEP_LOGS_S = 14 * 24 * 3600.0
@@ -78,10 +79,8 @@ def _lock_home(home: Path) -> Iterator[None]:
         create_private_directory(home)
         with suppress(FileNotFoundError):  # whoever was the last in it has just removed it
             lock_fd = wait_for_file_lock(home / _LOCK)
-    try:
+    with hold_descriptor(lock_fd):
         yield
-    finally:
-        os.close(lock_fd)
 
 
 def _remove_dead_folders(home: Path) -> None:
@@ -107,11 +106,9 @@ def find_old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
 
 def remove_old_logs(logs: Path) -> None:
     """Remove the logs of sessions that ended long ago; what matters of them is in journals. Blocks."""
-    if not logs.is_dir():
-        return
-    for folder in logs.iterdir():
+    for folder in logs.glob("*/"):
         with suppress(FileNotFoundError):  # another process is at it as well
-            if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_LOGS_S:
+            if time.time() - folder.stat().st_mtime > _KEEP_LOGS_S:
                 remove_tree(claim_tree(folder))
 
 

@@ -251,11 +251,6 @@ def _remove_empty_file(base: int, name: PurePosixPath) -> None:
         parent = open_beneath(base, name.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         return
-    try:
+    with hold_descriptor(parent), suppress(FileNotFoundError, NotADirectoryError):
         if _is_empty_file(os.stat(name.name, dir_fd=parent, follow_symlinks=False)):
             os.unlink(name.name, dir_fd=parent)
-    except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTDIR):
-            raise
-    finally:
-        os.close(parent)

@@ -98,9 +98,8 @@ def _iterate_stats(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_
 
     The tree may change all the while.
     """
-    base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     pending = [PurePosixPath(".")]
-    try:
+    with hold_descriptor(os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)) as base:
         while pending:
             check()
             inner = pending.pop()
@@ -114,8 +113,6 @@ def _iterate_stats(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_
                 continue
             except OSError:
                 yield None
-    finally:
-        os.close(base)
 
 
 def _scan_folder(base: int, folder: PurePosixPath) -> Iterator[os.DirEntry[str]]:

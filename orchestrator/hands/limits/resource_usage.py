@@ -129,12 +129,10 @@ class UsageReader:
             proc = self._open(f"{self._inner}root{directory}", os.O_PATH)
         except OSError:
             return 0, 0
-        try:
+        with hold_descriptor(proc):
             if os.fstat(proc).st_dev == _get_device(directory):
                 return 0, 0
             found = os.statvfs(proc)
-        finally:
-            os.close(proc)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
     def measure_unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:

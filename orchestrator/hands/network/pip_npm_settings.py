@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.hands.sandbox.program_search import find_program_outside
 
 _TIMEOUT_S = 20.0
 _SETTING = compile_lazily(r"^(?P<section>[^\s=]+)\.(?P<key>[a-z-]+)=(?P<value>.*)$", re.MULTILINE)
@@ -71,11 +72,11 @@ def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
 
 def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> NpmSettings | None:
     """Return the settings of the user's npm; None where there is no npm. Blocks."""
-    npm = _find_on_path("npm", environ, untrusted)
+    npm = find_program_outside("npm", environ.get("PATH", "").split(os.pathsep), untrusted)
     if npm is None:
         return None
     try:
-        settings = json.loads(_read_output([npm, "config", "ls", "--json"], environ))
+        settings = json.loads(_read_output([str(npm), "config", "ls", "--json"], environ))
     except ValueError:
         settings = {}
     names = [name for name in settings if name == "registry" or re.fullmatch(r"@[^:]+:registry", name)]
@@ -89,29 +90,17 @@ def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> 
 def _find_pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence[str] | None:
     if importlib.util.find_spec("pip"):
         return (sys.executable, "-I", "-m", "pip")
-    untrusted = tuple(untrusted)
-    found = (_find_on_path(name, environ, untrusted) for name in ("pip3", "pip"))
-    return next(((pip,) for pip in found if pip), None)
+    folders, untrusted = environ.get("PATH", "").split(os.pathsep), tuple(untrusted)
+    for name in ("pip3", "pip"):
+        if pip := find_program_outside(name, folders, untrusted):
+            return (str(pip),)
+    return None
 
 
 def _read_default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return pip's built-in index, which only its help shows."""
     found = _DEFAULT_INDEX.search(_read_output([*pip, "install", "--help"], {**environ, **_WIDE}))
     return found[1] if found else ""
-
-
-def _find_on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
-    untrusted_folders = [folder.resolve() for folder in untrusted]
-    for text in environ.get("PATH", "").split(os.pathsep):
-        program = Path(text) / name
-        is_untrusted = _is_below(program, untrusted_folders) or _is_below(program.resolve(), untrusted_folders)
-        if program.is_absolute() and not is_untrusted and os.access(program, os.X_OK) and program.is_file():
-            return str(program)
-    return None
-
-
-def _is_below(path: Path, folders: Iterable[Path]) -> bool:
-    return any(map(path.is_relative_to, folders))
 
 
 def _read_output(words: Sequence[str], environ: Mapping[str, str]) -> str:

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Protocol
 
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.hands.execution.process_runner import ProcessOutcome
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.mounts import Mount
-from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.hands import CommandResult, ShellCommand
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Backend(Protocol):
     def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Return all variables that the command sees when it starts."""
 
-    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end; returns only when everything it started is dead, also when cancelled.
 
         Raises:

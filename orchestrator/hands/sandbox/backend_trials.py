@@ -1,7 +1,7 @@
 """Tries the backends that commands could run on here, in order, and says why one does not hold and how to mend it."""
 
 import platform
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,8 @@ class BackendTrial:
 async def iterate_backend_trials(context: BackendContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
     """Yield each backend after its self-test, a real attempt to break out of it."""
     if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
-        yield await _try_bubblewrap(context)
+        build = to_thread.run_sync(build_bubblewrap_backend, context)
+        yield await _try_backend("bubblewrap", build, "The sandbox could not be prepared", context)
     if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
         async for candidate in _try_containers(context):
             yield candidate
@@ -44,21 +45,20 @@ async def list_missing_backends(context: BackendContext, wanted: BackendChoice) 
     Nothing is started in a sandbox.
     """
     missing = []
-    if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
-        try:
-            await to_thread.run_sync(find_sandbox_programs, context)
-        except ProgramMissing as error:
-            missing.append(BackendTrial("bubblewrap", trouble=str(error)))
-        else:
-            return []
-    if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
-        try:
-            await _find_engines(context)
-        except ProgramMissing as error:
-            missing.append(BackendTrial("container", trouble=str(error)))
-        else:
-            return []
+    searches = ((BackendChoice.BUBBLEWRAP, _find_bubblewrap), (BackendChoice.CONTAINER, _find_engines))
+    for choice, find in searches:
+        if wanted in (BackendChoice.AUTO, choice):
+            try:
+                await find(context)
+            except ProgramMissing as error:
+                missing.append(BackendTrial(choice, trouble=str(error)))
+            else:
+                return []
     return missing
+
+
+async def _find_bubblewrap(context: BackendContext) -> object:
+    return await to_thread.run_sync(find_sandbox_programs, context)
 
 
 async def _find_engines(context: BackendContext) -> "tuple[ContainerEngine, ...]":
@@ -67,18 +67,8 @@ async def _find_engines(context: BackendContext) -> "tuple[ContainerEngine, ...]
     return await to_thread.run_sync(find_engines, context)
 
 
-async def _try_bubblewrap(context: BackendContext) -> BackendTrial:
-    try:
-        sandbox = await to_thread.run_sync(build_bubblewrap_backend, context)
-    except ProgramMissing as error:
-        return BackendTrial("bubblewrap", trouble=str(error))
-    except OSError as error:
-        return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
-    return await _test_backend("bubblewrap", sandbox, context)
-
-
 async def _try_containers(context: BackendContext) -> AsyncIterator[BackendTrial]:
-    from orchestrator.hands.containers.container_backend import remove_stale_containers
+    from orchestrator.hands.containers.container_backend import build_container_backend, remove_stale_containers
 
     try:
         engines = await _find_engines(context)
@@ -89,25 +79,21 @@ async def _try_containers(context: BackendContext) -> AsyncIterator[BackendTrial
         with suppress(OSError):  # whoever cannot be asked is found out in a moment
             await remove_stale_containers(engine, context.host_paths.state)
     for number, engine in enumerate(engines):
-        yield await _try_container(engine, context, context.session / f"containers-{number}")
+        build = build_container_backend(context, engine, context.session / f"containers-{number}")
+        yield await _try_backend(engine.title, build, "No container could be prepared", context)
 
 
-async def _try_container(engine: "ContainerEngine", context: BackendContext, folder: Path) -> BackendTrial:
-    from orchestrator.hands.containers.container_backend import build_container_backend
-
+async def _try_backend(name: str, build: Awaitable[Backend], problem: str, trial: BackendContext) -> BackendTrial:
+    """Build a backend and test it; `problem` says in words that its files could not be made."""
     try:
-        backend = await build_container_backend(context, engine, folder)
+        backend = await build
     except ProgramMissing as error:
-        return BackendTrial(engine.title, trouble=str(error))
+        return BackendTrial(name, trouble=str(error))
     except OSError as error:
-        return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
-    return await _test_backend(engine.title, backend, context)
-
-
-async def _test_backend(name: str, backend: Backend, trial: BackendContext) -> BackendTrial:
+        return BackendTrial(name, trouble=f"{problem}: {error}.")
     report = await run_self_test(backend, trial.session / "probe")
     if report.trouble:
-        return BackendTrial(name, trouble=report.trouble, facts=report.facts)
+        return BackendTrial(name, None, report.trouble, report.facts)
     return BackendTrial(name, backend, facts=report.facts)
 
 

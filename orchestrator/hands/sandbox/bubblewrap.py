@@ -1,8 +1,8 @@
 """Bubblewrap: one sandbox design for all commands of this process, built anew for each of them."""
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,8 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.hands.execution import process_runner
-from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome
-from orchestrator.hands.execution.sandbox_process import BuildCommandLine
+from orchestrator.hands.execution.process_runner import RunningCommand, run_until_exit
+from orchestrator.hands.execution.sandbox_process import BuildCommandLine, start_bubblewrap
 from orchestrator.hands.limits import cgroup
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
@@ -25,7 +24,7 @@ from orchestrator.hands.sandbox.filesystem_layout import LayoutBackend, SandboxL
 from orchestrator.hands.sandbox.mounts import Mount, build_read_only_mount
 from orchestrator.hands.sandbox.program_search import BackendContext, SandboxPrograms, find_sandbox_programs
 from orchestrator.hands.seccomp import bpf_filter
-from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.hands import CommandResult, ShellCommand
 
 if TYPE_CHECKING:
     from orchestrator.hands.network.egress import Egress
@@ -69,7 +68,7 @@ class BubblewrapBackend(LayoutBackend):
 
         return self.layout.build_environment(command, build_proxy_environment(registries))
 
-    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end, in a sandbox of its own."""
         if request.command.tier != Tier.REGISTRIES or request.registries is None:
             return await self._run_in_sandbox(request)
@@ -77,15 +76,21 @@ class BubblewrapBackend(LayoutBackend):
 
         async with open_egress(request.registries, self.layout.fixtures.parent / "network") as egress:
             ended = await self._run_in_sandbox(request, egress)
-        return replace(ended, network=egress.decisions)
+        return ended.model_copy(update={"network": egress.decisions})
 
-    async def _run_in_sandbox(self, request: ExecutionRequest, egress: "Egress | None" = None) -> ProcessOutcome:
+    async def _run_in_sandbox(self, request: ExecutionRequest, egress: "Egress | None" = None) -> CommandResult:
         build = self.build_command_line(request.command, request.mount_plan, request.exchange, egress)
         async with self._open_group() as group:
             in_memory = ("/tmp", "/dev/shm", self.layout.user.home)
             bounds = ResourceBounds(self.policy.limits, request.writable_folders, in_memory, group)
-            terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid, self.filter_file)
-            return await process_runner.run_bubblewrap(build, request.log, terms, request.command.stdin)
+
+            def start_command(writer: int, stack: ExitStack) -> RunningCommand:
+                return start_bubblewrap(
+                    *(lambda descriptors: bounds.wrap_command(build(descriptors)), writer, stack),
+                    *(request.command.stdin, self.filter_file, bounds.closely_watched),
+                )
+
+            return await run_until_exit(start_command, request, bounds, self.policy.uid)
 
     @asynccontextmanager
     async def _open_group(self) -> AsyncIterator[cgroup.ControlGroup | None]:

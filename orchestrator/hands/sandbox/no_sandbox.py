@@ -19,7 +19,7 @@ import anyio
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.execution.process_runner import ExecutionTerms, ProcessOutcome, run_until_exit
+from orchestrator.hands.execution.process_runner import RunningCommand, run_until_exit
 from orchestrator.hands.execution.sandbox_process import open_text_descriptor
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
@@ -31,7 +31,7 @@ from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
-from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.hands import CommandResult, ShellCommand
 from worktrees.safety.private_directory import create_private_directory
 
 _DYING_S = 5.0
@@ -58,12 +58,11 @@ class NoSandboxBackend:
         places = {"PATH": ":".join(self.policy.path), "HOME": str(self.host_paths.home), "SHELL": "/bin/sh"}
         return places | BASE_VARIABLES | self.policy.env | command.env
 
-    async def run_command(self, request: ExecutionRequest) -> ProcessOutcome:
+    async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end, as a child process."""
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
-        terms = ExecutionTerms(request.timeout_s, request.output_bytes, bounds, self.policy.uid)
         start = partial(_start_supervisor, self._build_order(request), request.command.stdin)
-        return await run_until_exit(start, request.log, terms)
+        return await run_until_exit(start, request, bounds, self.policy.uid)
 
     async def release_workspace(self, mount_plan: MountPlan) -> None:
         """Do nothing: there is nothing to release."""
@@ -78,16 +77,14 @@ class NoSandboxBackend:
 
 
 @dataclass
-class _UnsandboxedCommand:
-    """A command that runs without walls; a `RunningCommand` of `orchestrator.hands.execution.process_runner`."""
+class _UnsandboxedCommand(RunningCommand):
+    """A command that runs without walls."""
 
     popen: subprocess.Popen[bytes]
     supervisor_pidfd: int
     control: int
     status: int
-    was_killed: bool = False
-    usage_reader: None = None
-    outcome: dict[str, Any] = field(default_factory=dict)
+    outcome: dict[str, int] = field(default_factory=dict)
 
     async def wait_until_started(self) -> None:
         """Return at once: there is nothing to wait for."""
@@ -111,8 +108,7 @@ class _UnsandboxedCommand:
 
     def get_exit_code(self) -> int | None:
         """Return the exit code; None if the command never started or was killed."""
-        code = self.outcome.get("exit")
-        return int(code) if code is not None else None
+        return self.outcome.get("exit")
 
 
 def _start_supervisor(order: dict[str, Any], stdin: str, writer: int, stack: ExitStack) -> _UnsandboxedCommand:

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,15 +47,23 @@ class BackendContext:
         Raises:
             ProgramMissing: it is not there; names the `package` that holds it.
         """
-        untrusted_folders = [folder.resolve() for folder in self.host_paths.own_folders]
-        searched = map(Path, (*_SYSTEM_PATH, *self.environ.get("PATH", "").split(os.pathsep)))
-        for folder in (path for path in searched if path.is_absolute()):
-            program = (folder / name).resolve()
-            if any(program.is_relative_to(s) or folder.resolve().is_relative_to(s) for s in untrusted_folders):
-                continue
-            if program.is_file() and os.access(program, os.X_OK):
-                return str(program)
+        folders = (*_SYSTEM_PATH, *self.environ.get("PATH", "").split(os.pathsep))
+        if program := find_program_outside(name, folders, self.host_paths.own_folders):
+            return str(program.resolve())
         raise ProgramMissing(f"{name} is not installed; install it, for example with `apt-get install {package}`.")
+
+
+def find_program_outside(name: str, folders: Iterable[str], untrusted: Iterable[Path]) -> Path | None:
+    """Return the path of a program in the first absolute folder that has it, never below `untrusted` ones."""
+    resolved = tuple(map(Path.resolve, untrusted))
+    for folder in map(Path, folders):
+        program = folder / name
+        if not folder.is_absolute() or not program.is_file() or not os.access(program, os.X_OK):
+            continue
+        places = (program, program.resolve(), folder.resolve())
+        if not any(place.is_relative_to(own) for place in places for own in resolved):
+            return program
+    return None
 
 
 def find_sandbox_programs(context: BackendContext) -> SandboxPrograms:

@@ -12,13 +12,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.hands.execution.process_runner import ProcessOutcome
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountPlan
 from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.selftest.escape_attempts import EscapeTargets
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
-from orchestrator.ports.hands import CommandEnding, ShellCommand
+from orchestrator.ports.hands import CommandResult, ShellCommand
 
 _TIMEOUT_S = 30.0
 _SHELL_SETS = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
@@ -145,13 +144,12 @@ async def _run_attack(backend: Backend, scratch: Path, decoys: Decoys) -> SelfTe
     mount_plan = MountPlan(workspace, create_private_folder(scratch / "git", owner))
     (mount_plan.root / ".git").touch()
     command = _build_attack(decoys)
-    log = scratch / "log"
-    request = ExecutionRequest(command, mount_plan, log, command.timeout_s, command.output_bytes)
+    request = ExecutionRequest(command, mount_plan, scratch / "log", command.timeout_s, command.output_bytes)
     try:
         outcome = await backend.run_command(request)
     finally:
         await backend.release_workspace(mount_plan)
-    return _build_report(outcome, log, decoys, frozenset(backend.build_environment(command)))
+    return _build_report(outcome, decoys, frozenset(backend.build_environment(command)))
 
 
 def _build_attack(decoys: Decoys) -> ShellCommand:
@@ -161,9 +159,9 @@ def _build_attack(decoys: Decoys) -> ShellCommand:
     return ShellCommand(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)
 
 
-def _build_report(outcome: ProcessOutcome, log: Path, decoys: Decoys, known_names: frozenset[str]) -> SelfTestReport:
-    output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    if outcome.ending != CommandEnding.EXITED or outcome.exit_code != 0 or decoys.token not in output:
+def _build_report(outcome: CommandResult, decoys: Decoys, known_names: frozenset[str]) -> SelfTestReport:
+    output = outcome.log.read_text(encoding="utf-8", errors="replace") if outcome.log.exists() else ""
+    if not outcome.is_success or decoys.token not in output:
         words = outcome.detail or output.strip()[-500:] or f"its self-test ended as {outcome.ending}"
         return SelfTestReport(trouble=f"The sandbox does not start: {words}")
     escapes = tuple(decoys.find_escapes(json.loads(output.partition(decoys.token)[2]), known_names))

@@ -54,7 +54,7 @@ async def test_a_worktree_goes_from_any_tree_to_any_other_whatever_was_left_in_i
         tree = await built(worktree.git, files)
         leave_behind(worktree.root, mess)
 
-        await worktree.reset_to_tree(tree, keeps_ignored=is_restored)
+        await worktree.restore_tree(tree, keeps_ignored=is_restored)
 
         assert content(worktree.root) == as_content(files)
         assert await worktree.git.run_text("write-tree") == tree
@@ -160,7 +160,7 @@ async def test_the_long_way_is_gone_when_nearly_everything_differs(
     files = {"a": "100644:one", "b/c": "100644:two"}
     tree = await built(worktree.git, files)
 
-    await worktree.reset_to_tree(tree, keeps_ignored=False)
+    await worktree.restore_tree(tree, keeps_ignored=False)
 
     assert content(worktree.root) == as_content(files)
     assert read_index_tree(worktree.admin, None) == tree

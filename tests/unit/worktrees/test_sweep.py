@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from worktrees.checkouts.cleanup import chown_tree, remove_misfits
-from worktrees.checkouts.tree_layout import DirectoryNames
-from worktrees.checkouts.verified_directories import VerifiedDirectories
+from worktrees.checkouts.tree_layout import DirectoryNames, VerifiedDirectories
 
 NAMES = DirectoryNames(frozenset(), frozenset({"a"}))
 LAYOUT = {"": NAMES}
@@ -52,7 +51,7 @@ def test_a_directory_in_order_is_known_until_something_in_it_changes(directory: 
 
 def test_a_directory_that_has_just_changed_is_not_known_yet(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "worktrees.checkouts.verified_directories._SETTLED_NS", 600 * 10**9
+        "worktrees.checkouts.tree_layout._SETTLED_NS", 600 * 10**9
     )  # "just" may be some time ago on a busy machine
     seen = VerifiedDirectories()
     remove_misfits(directory, LAYOUT, seen)
