@@ -28,9 +28,14 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import BlobLost
-from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
+from orchestrator.judge.gate.check_runner import (
+    REPORT_VARIABLE,
+    CheckedTree,
+    CheckRunner,
+    SandboxInjection,
+    build_check_key,
+)
 from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
-from orchestrator.judge.gate.injection import REPORT_VARIABLE, SandboxInjection
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult

@@ -7,10 +7,15 @@ from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, R
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate import changed_test_ids
-from orchestrator.judge.gate.base_receipts import BaseReceipts
 from orchestrator.judge.gate.baseline import describe_broken_run
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
-from orchestrator.judge.gate.difference import compare_outcomes
+from orchestrator.judge.gate.difference import (
+    NarrowCheckBuilder,
+    compare_narrow_run,
+    compare_outcomes,
+    narrow_check,
+    never_narrow,
+)
 from orchestrator.judge.gate.flakiness import (
     count_runs_allowed,
     exclude_flaky_failures,
@@ -18,8 +23,7 @@ from orchestrator.judge.gate.flakiness import (
     list_runs_like,
     read_known_outcomes,
 )
-from orchestrator.judge.gate.narrowing import NarrowCheckBuilder, compare_narrow_run, narrow_check, never_narrow
-from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, Receipts
+from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, BaseReceipts, Receipts
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 

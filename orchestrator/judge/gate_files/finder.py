@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.paths.globs import is_glob, matches_glob
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.gate_files.build_files import iterate_command_lines
-from orchestrator.judge.gate_files.command_words import (
+from orchestrator.judge.gate_files.command_lines import (
+    iterate_command_lines,
     iterate_simple_commands,
     iterate_written_paths,
     join_path,

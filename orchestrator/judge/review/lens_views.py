@@ -8,8 +8,12 @@ from orchestrator.domain.judging.review import LineRange, ReviewMaterial
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.judge.files.classification import is_binary
 from orchestrator.judge.review.comment_stripping import strip_comments
-from orchestrator.judge.source.hidden_text import escape_hidden_text, remove_hidden_text
-from orchestrator.judge.source.reviewer_addresses import remove_addresses, remove_addresses_from_name
+from orchestrator.judge.source.reviewer_addresses import (
+    escape_hidden_text,
+    remove_addresses,
+    remove_addresses_from_name,
+    remove_hidden_text,
+)
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.diffs.hunks import Hunk, HunkLine
 from worktrees.safety.path_rules import escape_path

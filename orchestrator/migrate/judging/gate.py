@@ -13,9 +13,9 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
+from orchestrator.judge.gate.difference import never_narrow
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
-from orchestrator.judge.gate.narrowing import never_narrow
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,

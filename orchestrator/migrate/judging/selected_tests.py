@@ -142,7 +142,7 @@ def _candidates(place: str) -> Iterator[str]:
 
 
 class CheckNarrower:
-    """Makes checks of a recipe narrow: see `orchestrator.judge.gate.narrowing.Narrow`."""
+    """Makes checks of a recipe narrow: see `orchestrator.judge.gate.difference.Narrow`."""
 
     def __init__(self, recipe: Recipe, paths: Container[str]) -> None:
         """Set up.
