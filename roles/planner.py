@@ -5,9 +5,8 @@ from functools import partial
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
-from orchestrator.agent.tools.files import build_list_tool, build_read_tool, build_search_tool
+from orchestrator.agent.tools.files import build_list_tool, build_read_tool, build_search_tool, build_shell_tool
 from orchestrator.agent.tools.harness import build_recall_tool, build_submit_tool
-from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import build_planning_session_id
@@ -99,16 +98,13 @@ def _depth(left: int) -> str:
 
 def _budget(limits: PlanLimits) -> str:
     """Return what the slice has left to spend, if anything bounds it."""
-    usd = ""
+    left = []
     if limits.left_usd is not None and limits.has_prices:
-        usd = format_exact_dollars(limits.left_usd)
+        left.append(format_exact_dollars(limits.left_usd))
     if limits.left_tokens is not None:
-        tokens = f"{limits.left_tokens:,} tokens"
-    else:
-        tokens = ""
-    left = " and ".join(filter(None, (usd, tokens)))
+        left.append(f"{limits.left_tokens:,} tokens")
     if left:
-        return f"; your slice may still use {left}, your own calls included"
+        return f"; your slice may still use {' and '.join(left)}, your own calls included"
     return ""
 
 

@@ -10,10 +10,10 @@ from orchestrator.agent.tools.files import (
     build_list_tool,
     build_read_tool,
     build_search_tool,
+    build_shell_tool,
     build_write_tool,
 )
 from orchestrator.agent.tools.harness import build_recall_tool, build_request_tier_tool, build_submit_tool
-from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
@@ -21,11 +21,26 @@ from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import SessionFailure, WorkBrief
+from orchestrator.ports.roles import FileBrief, SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
 from roles.brief_text import format_bullets, format_handoff
-from roles.file_brief import format_file_brief
 from roles.role_context import RoleContext
+
+
+def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
+    """Return the first words of a conversation about a file."""
+    return prompts.load_prompt("migrate-tail-brief").render_text(
+        task=task,
+        path=brief.path,
+        recipe=brief.recipe,
+        description=brief.description or "(the title says it all)",
+        instructions=brief.instructions or "(none beyond the above)",
+        attempt=str(brief.attempt),
+        attempts=str(brief.attempts),
+        note=f"A person who follows the run says: {brief.note}" if brief.note else "",
+        shown="\n\n".join(f"{piece.title}\n{fence_text(piece.label, piece.text)}" for piece in brief.pieces),
+        left_out=f"There was no room to show: {', '.join(brief.left_out)}." if brief.left_out else "",
+    )
 
 
 class ModelWorker:

@@ -19,7 +19,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.agent.tools.shell import build_shell_tool
+from orchestrator.agent.tools.files import build_shell_tool
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier

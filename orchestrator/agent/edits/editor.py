@@ -4,9 +4,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from orchestrator.agent.edits import matching, refusals
-from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
-from orchestrator.agent.edits.matching import MatchLevel
+from orchestrator.agent.edits import file_text, refusals
+from orchestrator.agent.edits.file_text import (
+    EditedSpan,
+    FileLine,
+    FileText,
+    MatchLevel,
+    Splice,
+    align_lines,
+    has_surrogates,
+)
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
 from orchestrator.domain.frozen_model import FrozenModel
@@ -76,7 +83,7 @@ def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> Mat
     """Return splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
     bodies = [line.body for line in file.lines]
     starts = list(accumulate((len(body) + 1 for body in bodies), initial=0))[:-1]
-    found = matching.find_offsets("\n".join(bodies), old)
+    found = file_text.find_offsets("\n".join(bodies), old)
     if len(found) > 1 and not replace_all:
         return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)
     splices = []
@@ -114,10 +121,10 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
 def _replace_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
     """Return one splice by the strictest rung beyond the exact one that matches at all."""
     bodies = file.bodies
-    if not any(map(matching.fold_and_strip_line, quote.old)):
+    if not any(map(file_text.fold_and_strip_line, quote.old)):
         return refusals.refuse_not_found(bodies, quote.old, quote.new)
-    for rung, key in matching.LINE_KEYS.items():
-        if starts := matching.find_line_sequences(bodies, quote.old, key):
+    for rung, key in file_text.LINE_KEYS.items():
+        if starts := file_text.find_line_sequences(bodies, quote.old, key):
             return _build_result(file, [(quote, start) for start in starts], rung, rung)
     return _replace_numbered(file, quote)
 
@@ -131,8 +138,8 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
     for rung in (MatchLevel.TRAILING, MatchLevel.TYPOGRAPHY):
         found = []
         for reading in readings:
-            if any(map(matching.fold_and_strip_line, reading.old)):
-                for start in matching.find_line_sequences(bodies, reading.old, matching.LINE_KEYS[rung]):
+            if any(map(file_text.fold_and_strip_line, reading.old)):
+                for start in file_text.find_line_sequences(bodies, reading.old, file_text.LINE_KEYS[rung]):
                     found.append((reading, start))
         if found:
             return _build_result(file, found, rung, MatchLevel.NUMBERS)

@@ -5,8 +5,13 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import accumulate
 
-from orchestrator.agent.edits.file_text import replace_surrogates
-from orchestrator.agent.edits.matching import LINE_KEYS, MatchLevel, find_line_sequences, fold_and_strip_line
+from orchestrator.agent.edits.file_text import (
+    LINE_KEYS,
+    MatchLevel,
+    find_line_sequences,
+    fold_and_strip_line,
+    replace_surrogates,
+)
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
@@ -74,17 +79,11 @@ def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     lines = list(dict.fromkeys(starts))
     noun = "line" + "s" * (len(lines) > 1)
     where = f"{len(starts)} places, at {noun} {join_limited(lines, _SHOWN_PLACES)}"
-    if rung == MatchLevel.EXACT:
-        return EditRefusal(
-            reason=EditRefusalReason.AMBIGUOUS,
-            text=f"`old` matches {where}. Quote more lines around the place you mean, or set replace_all to change "
-            "them all.",
-        )
-    return EditRefusal(
-        reason=EditRefusalReason.AMBIGUOUS,
-        text=f"`old` is not in the file exactly; {_LOOSELY[rung]} it matches {where}. Quote the place you mean "
-        "exactly, with more lines around it.",
-    )
+    text = f"`old` matches {where}. Quote more lines around the place you mean, or set replace_all to change them all."
+    if rung != MatchLevel.EXACT:
+        advice = "Quote the place you mean exactly, with more lines around it."
+        text = f"`old` is not in the file exactly; {_LOOSELY[rung]} it matches {where}. {advice}"
+    return EditRefusal(reason=EditRefusalReason.AMBIGUOUS, text=text)
 
 
 def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> EditRefusal:

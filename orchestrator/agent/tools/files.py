@@ -1,15 +1,73 @@
 """File tools: read, list, search, edit, write. They need no sandbox: the workspace itself keeps them inside."""
 
+from collections.abc import Callable
+
+from anyio import to_thread
 from pydantic import Field
 
 from orchestrator.agent.edits.editor import apply_edit
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.sandbox.tier import ToolReach
+from orchestrator.domain.sandbox.network import describe_refused_hosts
+from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.errors import ToolRefused
-from orchestrator.ports.hands import Workspace
+from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
+
+
+class ShellArguments(FrozenModel):
+    """Arguments of `shell`."""
+
+    command: CommandText = Field(description="A command line for bash. Each call starts anew in the top directory.")
+    timeout_s: float = Field(120.0, gt=0, description="Seconds after which the command is ended.")
+
+
+def build_shell_tool(
+    workspace: Workspace,
+    longest_s: float,
+    output_bytes: int,
+    tier: Callable[[], Tier] = lambda: Tier.COMMANDS,
+    *,
+    is_writing: bool = True,
+) -> Tool[ShellArguments]:
+    """Return the tool that runs a command at the tier of that time; only the repository can be written, if that."""
+
+    async def run_command_line(arguments: ShellArguments) -> ToolResult:
+        command = ShellCommand(
+            line=arguments.command,
+            timeout_s=min(arguments.timeout_s, longest_s),
+            output_bytes=output_bytes,
+            writable=is_writing,
+            tier=tier(),
+        )
+        result = await run_command(workspace, command)
+        output = await to_thread.run_sync(read_log_ends, result.log)
+        text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
+        return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
+
+    place = "the repository and /tmp" if is_writing else "/tmp"
+    what = f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written."
+    return Tool("shell", what, ShellArguments, run_command_line, is_mutating=is_writing, reach=ToolReach.COMMAND)
+
+
+_NETWORK = {
+    Tier.COMMANDS: "No network",
+    Tier.REGISTRIES: "The network ends at the package registries",
+    Tier.EVERYTHING: "The network is open",
+}
+
+
+def _describe_refusals(result: CommandResult) -> tuple[str, ...]:
+    return tuple(f"[the network refused {line}]" for line in describe_refused_hosts(result.network))
+
+
+def _describe_ending(result: CommandResult) -> str:
+    if result.ending == CommandEnding.EXITED:
+        return f"[exit code {result.exit_code}, {result.seconds:.1f} s]"
+    return f"[{result.ending} after {result.seconds:.1f} s] {result.detail}".rstrip()
+
 
 _MAX_LINES = 400
 _MAX_MATCHES = 100

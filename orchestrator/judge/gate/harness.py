@@ -176,17 +176,16 @@ class HarnessGate:
     ) -> tuple[Receipt, Difference, bool]:
         """Return the receipt, what it says, and whether it is one of a narrow run."""
         baseline = await self._base.get_receipt(spec)
-        is_first = len(self._receipts.list_started_runs(spec, tree.tree)) <= look
-        if is_first and (narrow := narrow_check(spec, symptoms, self._narrow)) is not None:
-            receipt = await self._receipts.get_nth_receipt(narrow, tree, look)
+        narrow = None
+        if len(self._receipts.list_started_runs(spec, tree.tree)) <= look:
+            narrow = narrow_check(spec, symptoms, self._narrow)
+        for check in filter(None, (narrow, spec)):
+            receipt = await self._receipts.get_nth_receipt(check, tree, look)
+            if ended := describe_broken_run(check, receipt):
+                return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), check is narrow
             before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
-            if ended := describe_broken_run(narrow, receipt):
-                return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), True
-            if before and now and (difference := compare_narrow_run(before, now, symptoms)) is not None:
-                return receipt, difference, True
-        receipt = await self._receipts.get_nth_receipt(spec, tree, look)
-        if ended := describe_broken_run(spec, receipt):
-            return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), False
+            if check is narrow and before and now and (found := compare_narrow_run(before, now, symptoms)) is not None:
+                return receipt, found, True
         return receipt, await self._compare(spec, baseline, receipt), False
 
     async def _compare(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import PurePosixPath
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -116,14 +116,13 @@ class _Rules:
 def _read_make_lines(text: str, words: Collection[str]) -> Iterator[str]:
     rules = _read_rules(text)
     yield from rules.always
-    plain, patterns, named = [], [], []
+    plain, patterns = [], []
     for name in rules.needs:
         if "%" in name:
             patterns.append(name)
         elif not name.startswith("."):
             plain.append(name)
-            if name in words:
-                named.append(name)
+    named = list(filter(words.__contains__, plain))
     waiting, seen = [*(named or plain[:1]), *patterns], set[str]()
     while waiting:
         target = waiting.pop()
@@ -169,19 +168,14 @@ def _read_npm_lines(text: str, words: Collection[str]) -> Iterator[str]:
 
 
 def _list_hooked(names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        for prefix in _HOOKED:
-            yield f"{prefix}{name}"
+    return map("".join, product(_HOOKED, names))
 
 
 def _read_npm_scripts(text: str) -> Mapping[str, object]:
     try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
+        scripts = json.loads(text)["scripts"]
+    except (ValueError, RecursionError, LookupError, TypeError):
         return {}
-    if not isinstance(values, dict):
-        return {}
-    scripts = values.get("scripts")
     return scripts if isinstance(scripts, dict) else {}
 
 

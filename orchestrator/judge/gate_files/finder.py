@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from pathlib import PurePosixPath
 
 from orchestrator.domain.paths.globs import is_glob, matches_glob
@@ -82,12 +82,9 @@ def iterate_imported_names(test: bytes) -> Iterator[str]:
 
 def _is_loaded(option: str, word: str) -> bool:
     """Return True if a program that examines files is configured by this word, the one after `option`."""
-    name, _, value = word.partition("=")
-    given = ""
-    if name.startswith("-"):
-        given = value
-    elif option.startswith("-"):
-        given = word
+    name, _, given = word.partition("=")
+    if not name.startswith("-"):
+        given = word * option.startswith("-")
     return option in _LOADS or name in _LOADS or word.startswith("@") or PurePosixPath(given).suffix in _SETTINGS
 
 
@@ -155,12 +152,9 @@ class GateFileFinder:
             if before & _LOOKS_ONLY:
                 continue
             option = words[at - 1] if at else ""
-            if before & _EXAMINES and not _is_loaded(option, word):
-                continue
-            found = self._find_word(word, folders, is_module=option in {"-m", "-p"})
-            for path in found:
-                if not self._is_product(path):
-                    yield path
+            if not before & _EXAMINES or _is_loaded(option, word):
+                found = self._find_word(word, folders, is_module=option in {"-m", "-p"})
+                yield from filterfalse(self._is_product, found)
 
     def _find_word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
         for text in iterate_written_paths(word):
@@ -190,13 +184,11 @@ class GateFileFinder:
     def _find_existing(self, paths: Iterable[str | None]) -> Iterator[str]:
         """Yield paths that exist as they are spelt or if a file system ignores case; links with their targets."""
         for path in filter(None, paths):
-            if known := self._by_fold.get(fold_path(path)):
-                yield known
+            spelt = [path]
             for link, target in self._links.items():
                 if path == link or path.startswith(f"{link}/"):
-                    linked = f"{target}{path.removeprefix(link)}"
-                    if known := self._by_fold.get(fold_path(linked)):
-                        yield known
+                    spelt.append(f"{target}{path.removeprefix(link)}")
+            yield from filter(None, map(self._by_fold.get, map(fold_path, spelt)))
 
     def _find_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
         for path in iterate_written_paths(text):

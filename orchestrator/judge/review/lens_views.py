@@ -139,14 +139,12 @@ def _build_rows(file: FileDiff, sides: FileSides) -> tuple[str, list[_Row]]:
         return "too large, not shown", []
     old = _strip_side(file.old_path or file.path, sides[0], file.old_mode)
     new = _strip_side(file.path, sides[1], file.new_mode)
+    if old is None or new is None:
+        lines = chain.from_iterable(hunk.lines for hunk in file.hunks)
+        return _AS_IT_IS, list(map(_build_row, lines))
     rows: list[_Row] = []
     for hunk in file.hunks:
-        if old is None or new is None:
-            rows += map(_build_row, hunk.lines)
-        else:
-            rows += _build_code_rows(hunk, old, new)
-    if old is None or new is None:
-        return _AS_IT_IS, rows
+        rows += _build_code_rows(hunk, old, new)
     if file.hunks and not rows:
         return "nothing but comments or docstrings differ", rows
     return "", rows
@@ -161,15 +159,14 @@ def _strip_side(path: str, content: bytes | None, mode: str | None) -> Sequence[
     return None
 
 
-def _build_row(line: HunkLine) -> _Row:
-    return _Row(line.kind, _get_number(line), _clean_line(line.text))
-
-
-def _get_number(line: HunkLine) -> int:
-    """Return the number of a line on its own side, 0 if it has none."""
+def _build_row(line: HunkLine, sides: tuple[Sequence[str], Sequence[str]] | None = None) -> _Row:
+    """Return a line as it stands on its own side, where the sides can be told, else as it is."""
+    side, number, text = 1, line.new_number or 0, line.text
     if line.kind == "-":
-        return line.old_number or 0
-    return line.new_number or 0
+        side, number = 0, line.old_number or 0
+    if sides is not None:
+        text = sides[side][number - 1] if 0 < number <= len(sides[side]) else ""
+    return _Row(line.kind, number, _clean_line(text))
 
 
 def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list[_Row]:
@@ -179,7 +176,7 @@ def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list
     for is_context, lines in groupby(hunk.lines, key=lambda line: line.kind == " "):
         held = []
         for line in lines:
-            row = _build_code_row(line, old, new)
+            row = _build_row(line, (old, new))
             if row.text.strip():
                 held.append(row)
         if not is_context:
@@ -187,14 +184,6 @@ def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list
             has_change = has_change or any(row.sign != " " for row in held)
         rows += held
     return rows if has_change else []
-
-
-def _build_code_row(line: HunkLine, old: Sequence[str], new: Sequence[str]) -> _Row:
-    side = old if line.kind == "-" else new
-    number = _get_number(line)
-    if 0 < number <= len(side):
-        return _Row(line.kind, number, _clean_line(side[number - 1]))
-    return _Row(line.kind, number, "")
 
 
 def _mark_unchanged(rows: Sequence[_Row]) -> list[_Row]:

@@ -6,7 +6,6 @@ language has patterns of its own.
 
 import re
 import tokenize
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -152,20 +151,15 @@ def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
         else:
             bound.append(file)
     added, removed = _compare_suppressions(bound)
-    spare = _count_losses(granted)
-    increase = {kind: len(found) - len(removed.get(kind, ())) - spare[kind] for kind, found in sorted(added.items())}
+    gained, lost = _compare_suppressions(granted)
+    increase: dict[str, int] = {}
+    for kind, found in sorted(added.items()):
+        spare = max(0, len(lost.get(kind, ())) - len(gained.get(kind, ())))
+        increase[kind] = len(found) - len(removed.get(kind, ())) - spare
     for kind, count in increase.items():
         is_covered = kind.endswith(_OF_EVERYTHING) and increase.get(kind.removesuffix(_OF_EVERYTHING), 0) > 0
         if count > 0 and not is_covered:
             yield _build_finding(kind, added[kind], count)
-
-
-def _count_losses(files: Sequence[ChangedFile]) -> Counter[str]:
-    added, removed = _compare_suppressions(files)
-    losses = Counter[str]()
-    for kind, found in removed.items():
-        losses[kind] = max(0, len(found) - len(added.get(kind, ())))
-    return losses
 
 
 def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:

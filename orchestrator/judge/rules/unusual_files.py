@@ -30,20 +30,14 @@ def check_linter_settings(facts: ChangeFacts) -> Iterator[Finding]:
     for file in facts.files:
         if file.is_deleted or file.is_new:
             continue
-        if file.path.endswith("pyproject.toml"):
-            sections = ", ".join(_list_changed_sections(file))
-            text = f"{file.path}: {sections} {_CHANGE}"
-            has_changed = bool(sections)
-        else:
-            text = f"{file.path} {_CHANGE}"
-            has_changed = _SETTINGS_FILES.match_file(file.path)
-        if has_changed:
-            yield build_flag(RuleId.LINTER, text, file.path)
-
-
-def _list_changed_sections(file: ChangedFile) -> Sequence[str]:
-    old, new = _read_tools(file.before), _read_tools(file.after)
-    return [f"tool.{name}" for name in _TOOLS if old.get(name) != new.get(name)]
+        if not file.path.endswith("pyproject.toml"):
+            if _SETTINGS_FILES.match_file(file.path):
+                yield build_flag(RuleId.LINTER, f"{file.path} {_CHANGE}", file.path)
+            continue
+        old, new = _read_tools(file.before), _read_tools(file.after)
+        sections = ", ".join(f"tool.{name}" for name in _TOOLS if old.get(name) != new.get(name))
+        if sections:
+            yield build_flag(RuleId.LINTER, f"{file.path}: {sections} {_CHANGE}", file.path)
 
 
 def _read_tools(content: bytes | None) -> dict[str, Any]:
@@ -63,7 +57,7 @@ def check_formatting_only(facts: ChangeFacts) -> Iterator[Finding]:
     files = {file.path: file for file in facts.files}
     for path, hunks in group_by_path(facts.hunks).items():
         file = files.get(path)
-        if file is not None and _has_other_line_ends(file):
+        if file and file.before and file.after and _has_windows_ends(file.before) != _has_windows_ends(file.after):
             text = f"{path} has other line ends than on the base"
             yield build_flag(RuleId.LAYOUT, text, path)
         else:
@@ -77,12 +71,6 @@ def _check_hunks(path: str, hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
     part = "all it changes" if len(lines) == len(hunks) else f"{len(lines)} of {len(hunks)} hunks"
     text = f"{path}: {part} differs only in white space or quotes (line {join_limited(lines, 5)})"
     yield build_flag(RuleId.LAYOUT, text, path, lines[0])
-
-
-def _has_other_line_ends(file: ChangedFile) -> bool:
-    if not file.before or not file.after:
-        return False
-    return _has_windows_ends(file.before) != _has_windows_ends(file.after)
 
 
 def _has_windows_ends(content: bytes) -> bool | None:

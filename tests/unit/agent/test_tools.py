@@ -11,10 +11,10 @@ from orchestrator.agent.tools.files import (
     build_list_tool,
     build_read_tool,
     build_search_tool,
+    build_shell_tool,
     build_write_tool,
 )
 from orchestrator.agent.tools.harness import build_recall_tool
-from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import TaskId
