@@ -57,7 +57,7 @@ def format_slice(task: Task) -> str:
 
 def format_planner_report(report: TaskReport) -> str:
     """Return what became of a task, for its planner; reasons and the words of its worker are fenced as data."""
-    kept = ()
+    kept: Sequence[str] = ()
     if report.kept:
         kept = (f"its work is kept as {report.kept}, for people: no task can see it",)
     return _format_report(report, kept, "report")

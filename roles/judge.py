@@ -10,28 +10,15 @@ from pydantic import BaseModel, Field
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.config.roles import ModelSettings
+from orchestrator.domain import ids
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import (
-    CRITERION_ID_PATTERN,
-    ROOT_TASK,
-    SessionId,
-    TaskId,
-    build_review_session_id,
-    build_verdict_session_id,
-)
 from orchestrator.domain.judging.review import OUTCOME_POINT, LensView, find_approval_problems, get_review_points
 from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.judge.verdict.contract import list_uncited_criteria
 from orchestrator.ports.roles import CheckSummary, IterationBrief, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.brief_text import (
-    format_bullets,
-    format_check_summaries,
-    format_contract,
-    format_forge_checks,
-    format_judge_report,
-)
+from roles import brief_text
 from roles.role_context import RoleContext
 
 VIEW_PROMPTS: Mapping[LensView, str] = {
@@ -55,8 +42,8 @@ class ReviewAnswer(FrozenModel):
 def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str, ...]:
     """Return why an answer cannot count as the decision it names, such as an approval without evidence."""
     if review.decision == "approve":
-        ids = tuple(dict.fromkeys(check.id for check in brief.checks))
-        return tuple(find_approval_problems(brief.task, review.findings, brief.shown, ids))
+        checks = tuple(dict.fromkeys(check.id for check in brief.checks))
+        return tuple(find_approval_problems(brief.task, review.findings, brief.shown, checks))
     if any(reason.strip() for reason in review.reasons):
         return ()
     if review.decision == "split":
@@ -71,15 +58,17 @@ def build_review_values(brief: ReviewBrief) -> dict[str, str]:
         "task": brief.task.id,
         "title": brief.task.title,
         "outcome": brief.task.outcome,
-        "acceptance": format_bullets(
+        "acceptance": brief_text.format_bullets(
             (f"{name}: {text}" for name, text in asked.items() if name != OUTCOME_POINT), "- the outcome holds"
         ),
         "non_goals": "; ".join(brief.task.non_goals) or "everything the outcome does not need",
-        "checks": format_bullets(map(_check, brief.checks), "- (no check ran)"),
+        "checks": brief_text.format_bullets(map(_check, brief.checks), "- (no check ran)"),
         "shown": fence_text(brief.view, brief.shown.text),
         "points": ", ".join(asked),
     }
-    return values | ({"notes": fence_text("notes", format_bullets(brief.notes))} if brief.view == LensView.DIFF else {})
+    if brief.view == LensView.DIFF:
+        values["notes"] = fence_text("notes", brief_text.format_bullets(brief.notes))
+    return values
 
 
 def _check(check: CheckSummary) -> str:
@@ -93,11 +82,7 @@ def build_lens_vote(brief: ReviewBrief, model: str, answer: ReviewAnswer | Sessi
         said = f"{why} (asked of {model or 'no model'}; that is trouble with the reviewer and says nothing of the work)"
         return LensVote(lens=brief.lens, model=model, decision="unreadable", reasons=(said,))
     return LensVote(
-        lens=brief.lens,
-        model=model,
-        decision=answer.decision,
-        reasons=answer.reasons,
-        findings=answer.findings,
+        lens=brief.lens, model=model, decision=answer.decision, reasons=answer.reasons, findings=answer.findings
     )
 
 
@@ -115,7 +100,7 @@ class ModelJudge:
     async def review_change(self, brief: ReviewBrief) -> LensVote:
         """Return a vote; `unreadable` when no answer could be understood."""
         settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
-        session = build_review_session_id(brief.task.id, brief.number, brief.lens)
+        session = ids.build_review_session_id(brief.task.id, brief.number, brief.lens)
         values, find_problems = build_review_values(brief), partial(find_review_problems, brief)
         prompt = VIEW_PROMPTS[brief.view]
         answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, settings)
@@ -123,23 +108,24 @@ class ModelJudge:
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Judge whether the contract is met."""
+        checks = (brief_text.format_check_summaries(brief.checks), brief_text.format_forge_checks(brief.forge))
         values = {
             "number": str(brief.number),
             "goal": brief.goal,
-            "contract": format_contract(brief.contract),
-            "reports": "\n\n".join(map(format_judge_report, brief.reports)) or "- (no task)",
-            "checks": "\n".join(filter(None, (format_check_summaries(brief.checks), format_forge_checks(brief.forge)))),
-            "flaky": fence_text("flaky", format_bullets(brief.flaky)),
+            "contract": brief_text.format_contract(brief.contract),
+            "reports": "\n\n".join(map(brief_text.format_judge_report, brief.reports)) or "- (no task)",
+            "checks": "\n".join(filter(None, checks)),
+            "flaky": fence_text("flaky", brief_text.format_bullets(brief.flaky)),
             "diffstat": fence_text("diffstat", brief.diffstat),
         }
         find_problems = partial(_iteration_problems, brief)
-        session = build_verdict_session_id(brief.number, brief.again)
-        return await self._ask(session, ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
+        session = ids.build_verdict_session_id(brief.number, brief.again)
+        return await self._ask(session, ids.ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
 
     async def _ask(
         self,
-        session: SessionId,
-        task: TaskId,
+        session: ids.SessionId,
+        task: ids.TaskId,
         prompt_name: str,
         values: Mapping[str, str],
         value: type[V],
@@ -178,7 +164,7 @@ def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tup
     for name in sorted(set(names) & brief.contract.ids | twice):
         problems.append(f"the id {name} is taken")
     for name in names:
-        if re.fullmatch(CRITERION_ID_PATTERN, name) is None:
+        if re.fullmatch(ids.CRITERION_ID_PATTERN, name) is None:
             problems.append(f"{name!r} is no id: {_ID}")
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")

@@ -4,15 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
+from orchestrator.agent.tools import files
 from orchestrator.agent.tools.base import AnyTool
-from orchestrator.agent.tools.files import (
-    build_edit_tool,
-    build_list_tool,
-    build_read_tool,
-    build_search_tool,
-    build_shell_tool,
-    build_write_tool,
-)
 from orchestrator.agent.tools.harness import build_recall_tool, build_request_tier_tool, build_submit_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
@@ -82,15 +75,15 @@ class ModelWorker:
 
     def _tools(self, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]) -> list[AnyTool]:
         hands, ladder = self._around.config.hands, self._around.tier_grants
-        looking: list[AnyTool] = [build_list_tool(workspace), build_search_tool(workspace)]
+        looking: list[AnyTool] = [files.build_list_tool(workspace), files.build_search_tool(workspace)]
         if tier() > Tier.FILES:
-            looking = [build_shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
+            looking = [files.build_shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
             looking += [build_request_tier_tool(ladder, task)] if tier() < ladder.get_ceiling() else []
         return [
             *looking,
-            build_read_tool(workspace),
-            build_edit_tool(workspace),
-            build_write_tool(workspace),
+            files.build_read_tool(workspace),
+            files.build_edit_tool(workspace),
+            files.build_write_tool(workspace),
             build_recall_tool(self._around.ledger),
             build_submit_tool("finish", "The task is done, or cannot be done: report and end.", Handoff),
         ]
@@ -104,15 +97,11 @@ def _find_previous_session(attempt: Attempt) -> SessionId:
 
 
 def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
+    task = brief.task
     if brief.file is not None:
-        return format_file_brief(prompts, brief.task.id, brief.file)
+        return format_file_brief(prompts, task.id, brief.file)
     if goes_on:
         return _render_follow_up(prompts, brief)
-    return _render_first_brief(prompts, brief)
-
-
-def _render_first_brief(prompts: PromptSource, brief: WorkBrief) -> str:
-    task = brief.task
     return prompts.load_prompt("worker-brief").render_text(
         task=task.id,
         title=task.title,
@@ -145,9 +134,8 @@ def _before_this(attempt: Attempt) -> str:
         if attempt.number == 1:
             return "This is the first attempt."
         return "You begin afresh."
-    if attempt.start:
-        how = _GO_ON
-    else:
+    how = _GO_ON
+    if not attempt.start:
         how = "An earlier attempt did not land, and you begin afresh."
     parts = [f"{how} What was found:\n{_evidence(attempt)}"]
     if attempt.handoff:

@@ -137,9 +137,8 @@ class TargetedRound(LandingRound):
             for unit in group:
                 self._blame[unit] = blame
                 self._partners[unit] = partners
-        if len(groups) == 1 and symptoms.isdisjoint(
-            {GATE_SYMPTOM, *shown.flaky}
-        ):  # else it hides others, or tells nothing
+        hiding = {GATE_SYMPTOM, *shown.flaky}  # what hides others, or tells nothing
+        if len(groups) == 1 and symptoms.isdisjoint(hiding):
             self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
         return tester.build_union([unit for group in blamed for unit in group])
 

@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from orchestrator.agent.edits import file_text, refusals
-from orchestrator.agent.edits.file_text import (
-    EditedSpan,
-    FileLine,
-    FileText,
-    MatchLevel,
-    Splice,
-    align_lines,
-    has_surrogates,
-)
+from orchestrator.agent.edits.file_text import FileLine, FileText, MatchLevel, Splice
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
 from orchestrator.domain.frozen_model import FrozenModel
@@ -28,7 +20,7 @@ class EditResult(FrozenModel):
 
     content: bytes
     rung: MatchLevel
-    spans: tuple[EditedSpan, ...]
+    spans: tuple[file_text.EditedSpan, ...]
 
     @property
     def summary(self) -> str:
@@ -67,7 +59,7 @@ def _find_input_problem(content: bytes, file: FileText, old: str, new: str) -> E
         return refusals.EMPTY_OLD_TEXT
     if old == new:
         return refusals.OLD_EQUALS_NEW
-    if has_surrogates(old) or has_surrogates(new):
+    if file_text.has_surrogates(old) or file_text.has_surrogates(new):
         return refusals.SURROGATES_IN_TEXT
     if content.startswith(_WIDE_MARKS):
         return refusals.WIDE_ENCODING
@@ -111,7 +103,7 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
     """Return new bodies with endings: lines that stay keep theirs, others get `style`, the last has the last one's."""
     kept: Sequence[int | None] = [None] * len(bodies)
     if any(line.ending != style for line in here[:-1]):
-        kept = align_lines([line.body for line in here], bodies)
+        kept = file_text.align_lines([line.body for line in here], bodies)
     lines = []
     for body, index in zip(bodies, kept, strict=True):
         lines.append(FileLine(body, here[index].ending or style if index is not None else style))
@@ -149,10 +141,7 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
 
 
 def _build_result(
-    file: FileText,
-    found: Sequence[tuple[LineReplacement, int]],
-    rung: MatchLevel,
-    reported: MatchLevel,
+    file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
 ) -> MatchedSplices | EditRefusal:
     if len(found) > 1:
         return refusals.refuse_ambiguous([start + 1 for _, start in found], reported)
@@ -163,7 +152,7 @@ def _build_result(
         return refusals.refuse_unsafe(str(why), file.bodies, start, len(quote.old))
 
 
-def _describe_span(span: EditedSpan) -> str:
+def _describe_span(span: file_text.EditedSpan) -> str:
     if span.last < span.first:
         return f"line {span.first} (lines before it are gone)"
     if span.first == span.last:

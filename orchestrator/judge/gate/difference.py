@@ -13,16 +13,12 @@ NarrowCheckBuilder = Callable[[CheckSpec, Sequence[str]], CheckSpec | None]
 """The check as it runs the files of these tests and nothing else; None where that cannot be told."""
 
 
-def never_narrow(_spec: CheckSpec, _tests: Sequence[str]) -> None:
-    """Return None: for checks that run as a whole or not at all."""
-
-
-def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBuilder) -> CheckSpec | None:
-    """Return the narrow check for these symptoms; None if one of them only shows in the whole.
+def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBuilder | None) -> CheckSpec | None:
+    """Return the narrow check for these symptoms; None if one of them only shows in the whole, or nothing narrows it.
 
     A missing test is one of those: a narrow run could lack it for having been narrowed wrongly.
     """
-    if any(symptom == GATE_SYMPTOM or symptom.endswith(MISSING_SUFFIX) for symptom in symptoms):
+    if narrow is None or any(symptom == GATE_SYMPTOM or symptom.endswith(MISSING_SUFFIX) for symptom in symptoms):
         return None
     return narrow(spec, list(dict.fromkeys(map(get_symptom_test, symptoms))))
 
@@ -141,4 +137,6 @@ def _find_exit_problems(
 
 
 def _format_code(exit_code: int | None) -> str:
-    return "no code" if exit_code is None else str(exit_code)
+    if exit_code is None:
+        return "no code"
+    return str(exit_code)

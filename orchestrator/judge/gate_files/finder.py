@@ -13,13 +13,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.paths.globs import is_glob, matches_glob
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.gate_files.command_lines import (
-    iterate_command_lines,
-    iterate_simple_commands,
-    iterate_written_paths,
-    join_path,
-    list_program_names,
-)
+from orchestrator.judge.gate_files import command_lines
 
 _IMPLIED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
@@ -109,7 +103,7 @@ class GateFileFinder:
         """
         found: dict[str, frozenset[str]] = {}
         here = folder
-        for words in iterate_simple_commands(command):
+        for words in command_lines.iterate_simple_commands(command):
             if words[0] in _CHANGES_FOLDER and len(words) > 1:
                 here = next(self._find_folders(words[1], (here, folder, "")), here)
             folders = tuple(dict.fromkeys(("", folder, here, *self._find_given_folders(words, ("", here)))))
@@ -125,7 +119,7 @@ class GateFileFinder:
         name = PurePosixPath(path)
         says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
         folder = path.rpartition("/")[0]
-        for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
+        for line in command_lines.iterate_command_lines(path, content.decode("utf-8", "replace"), words):
             for file, told in self.find_named_files(line, folder).items():
                 if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:
                     found[file] = found.get(file, frozenset()) | told
@@ -143,10 +137,10 @@ class GateFileFinder:
         return {fold_path(path): path for path in self._paths}
 
     def _find_named(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-        names = list_program_names(words)
+        names = command_lines.list_program_names(words)
         for name in dict.fromkeys(names):
             for file in _IMPLIED.get(name, ()):
-                yield from self._find_existing(join_path(folder, file) for folder in folders)
+                yield from self._find_existing(command_lines.join_path(folder, file) for folder in folders)
         for at, word in enumerate(words):
             before = frozenset(names[:at])
             if before & _LOOKS_ONLY:
@@ -157,17 +151,17 @@ class GateFileFinder:
                 yield from filterfalse(self._is_product, found)
 
     def _find_word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
-        for text in iterate_written_paths(word):
+        for text in command_lines.iterate_written_paths(word):
             for folder in folders:
                 yield from self._find_fitting(folder, text)
                 if is_module:
                     yield from self._find_module(folder, text)
 
     def _find_fitting(self, folder: str, text: str) -> Iterator[str]:
-        path = join_path(folder, text)
+        path = command_lines.join_path(folder, text)
         if not path:
             return
-        yield from self._find_existing((path, join_path(path, "__main__.py")))
+        yield from self._find_existing((path, command_lines.join_path(path, "__main__.py")))
         if any(char in path for char in "*?[") and path[0] not in "*?[" and is_glob(path):
             fitting = [known for known in self._paths if matches_glob(path, known)]
             if len(fitting) <= _MOST_FILES:
@@ -179,7 +173,7 @@ class GateFileFinder:
         ends = (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py")
         roots = dict.fromkeys((folder, *_SOURCES))
         for root in roots:
-            yield from self._find_existing(join_path(root, end) for end in ends)
+            yield from self._find_existing(command_lines.join_path(root, end) for end in ends)
 
     def _find_existing(self, paths: Iterable[str | None]) -> Iterator[str]:
         """Yield paths that exist as they are spelt or if a file system ignores case; links with their targets."""
@@ -191,9 +185,9 @@ class GateFileFinder:
             yield from filter(None, map(self._by_fold.get, map(fold_path, spelt)))
 
     def _find_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
-        for path in iterate_written_paths(text):
+        for path in command_lines.iterate_written_paths(text):
             for folder in folders:
-                place = join_path(folder, path)
+                place = command_lines.join_path(folder, path)
                 if place and place in self._folders:
                     yield place
 

@@ -8,12 +8,7 @@ from orchestrator.domain.judging.review import LineRange, ReviewMaterial
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.judge.files.classification import is_binary
 from orchestrator.judge.review.comment_stripping import strip_comments
-from orchestrator.judge.source.reviewer_addresses import (
-    escape_hidden_text,
-    remove_addresses,
-    remove_addresses_from_name,
-    remove_hidden_text,
-)
+from orchestrator.judge.source import reviewer_addresses
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.diffs.hunks import Hunk, HunkLine
 from worktrees.safety.path_rules import escape_path
@@ -90,7 +85,8 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     left = MAX_VIEW_CHARS
     for path, content in files.items():
         lines, note = _read_lines(content, left)
-        rows = [str(_Row(" ", number, escape_hidden_text(line))) for number, line in enumerate(lines, start=1)]
+        shown = map(reviewer_addresses.escape_hidden_text, lines)
+        rows = [str(_Row(" ", number, line)) for number, line in enumerate(shown, start=1)]
         left -= sum(map(len, rows))
         parts += [_add_note(escape_path(path), note), *rows, ""]
         places[escape_path(path)] = ()
@@ -104,7 +100,7 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
 
 
 def _clean_name(path: str) -> str:
-    return escape_path(remove_addresses_from_name(remove_hidden_text(path)))
+    return escape_path(reviewer_addresses.remove_addresses_from_name(reviewer_addresses.remove_hidden_text(path)))
 
 
 def _list_spans(hunk: Hunk) -> Iterator[LineRange]:
@@ -197,8 +193,8 @@ def _mark_unchanged(rows: Sequence[_Row]) -> list[_Row]:
 
 def _clean_line(text: str) -> str:
     """Return a line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
-    text = remove_hidden_text(text)
-    return remove_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
+    text = reviewer_addresses.remove_hidden_text(text)
+    return reviewer_addresses.remove_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
 
 
 def _join_runs(numbers: Iterable[int]) -> tuple[LineRange, ...]:

@@ -43,7 +43,7 @@ def _find_run_inspection(tree: ast.Module, names: NameResolver) -> Iterator[_Tri
 
 def _find_test_detection(tree: ast.Module, names: NameResolver) -> Iterator[_Trick]:
     """Yield what only code has a reason to ask that does something else while it is being tested."""
-    texts = _list_texts(tree)
+    texts = list(_find_texts(tree))
     speaks_of_tests = any(_TEST_NAME.match(text) for text, _ in texts)
     for call in find_nodes(tree, ast.Call):
         if speaks_of_tests and (name := names.resolve_name(call.func)) in _FRAMES:
@@ -75,11 +75,12 @@ def _find_runner_lookups(tree: ast.Module, names: NameResolver) -> Iterator[_Tri
             yield f"looks for {resolve_text(part)} among the loaded modules, although it is no test", node.lineno
 
 
-def _list_texts(tree: ast.Module) -> list[_Trick]:
-    """Return the texts of a module that are no docstrings."""
+def _find_texts(tree: ast.Module) -> Iterator[_Trick]:
+    """Yield the texts of a module that are no docstrings, with their lines."""
     docstrings = {id(node.value) for node in find_nodes(tree, ast.Expr)}
-    nodes = [node for node in find_nodes(tree, ast.expr) if id(node) not in docstrings]
-    return [(text, node.lineno) for node in nodes if (text := resolve_text(node)) is not None]
+    for node in find_nodes(tree, ast.expr):
+        if id(node) not in docstrings and (text := resolve_text(node)) is not None:
+            yield text, node.lineno
 
 
 def _reads_files(tree: ast.Module) -> bool:
@@ -181,7 +182,7 @@ def _find_silent_exits(tree: ast.Module, names: NameResolver) -> Iterator[_Trick
 
 
 def _find_words(tree: ast.Module, words: re.Pattern[str]) -> Iterator[_Trick]:
-    for text, line in _list_texts(tree):
+    for text, line in _find_texts(tree):
         if word := words.search(text):
             yield f"speaks of {word[0]}, which belongs to the test run", line
 

@@ -15,13 +15,8 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, group_by_path
 from orchestrator.judge.files.classification import is_example_content
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
+from orchestrator.judge.source import reviewer_addresses
 from orchestrator.judge.source.python_syntax import tokenize_python
-from orchestrator.judge.source.reviewer_addresses import (
-    addresses_reviewers,
-    escape_hidden_text,
-    find_hidden_character,
-    has_name_for_reviewers,
-)
 from orchestrator.redact.token_patterns import TOKEN_RULES
 
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")
@@ -109,12 +104,12 @@ _MAX_LINE_CHARS = 10_000
 def check_prompt_injection(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each file's name and each added line that speaks to reviewers; none of them blocks."""
     for file in facts.files:
-        if not file.is_deleted and has_name_for_reviewers(file.path):
-            name = escape_hidden_text(file.path)
+        if not file.is_deleted and reviewer_addresses.has_name_for_reviewers(file.path):
+            name = reviewer_addresses.escape_hidden_text(file.path)
             text = f"the name of {name} speaks to whoever reviews it; it instructs nobody"
             yield build_flag(RuleId.ADDRESSED, text, name)
     for line in facts.lines:
-        if addresses_reviewers(line.text[:_MAX_LINE_CHARS]):
+        if reviewer_addresses.addresses_reviewers(line.text[:_MAX_LINE_CHARS]):
             where = f"{line.path}:{line.number}"
             text = f"{where} speaks to whoever reviews it; it is part of the change and instructs nobody"
             yield build_flag(RuleId.ADDRESSED, text, line.path, line.number)
@@ -123,7 +118,7 @@ def check_prompt_injection(facts: ChangeFacts) -> Iterator[Finding]:
 def check_hidden_characters(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each added line with such a character; none of them blocks."""
     for line in facts.lines:
-        hidden = find_hidden_character(line.text[:_MAX_LINE_CHARS])
+        hidden = reviewer_addresses.find_hidden_character(line.text[:_MAX_LINE_CHARS])
         if hidden is not None:
             name = unicodedata.name(hidden, "a control character")
             text = f"{line.path}:{line.number} holds U+{ord(hidden):04X} ({name}), which a reader does not see"

@@ -90,8 +90,9 @@ def _is_equivalent(file: ChangedFile) -> bool:
 
 def _dump_behaviour(content: bytes | None) -> str | None:
     """Return the syntax tree of a source without docstrings and type hints as text; None if it cannot be parsed."""
-    tree = parse_python(content or b"")
-    return None if tree is None else ast.dump(_HintRemover().visit(tree))
+    if tree := parse_python(content or b""):
+        return ast.dump(_HintRemover().visit(tree))
+    return None
 
 
 class _HintRemover(ast.NodeTransformer):

@@ -65,8 +65,9 @@ def check_weakened_assertions(facts: ChangeFacts) -> Iterator[Finding]:
 
 
 def _parse_functions(path: str, content: bytes | None) -> list[TestFunction]:
-    tree = parse_python(content or b"")
-    return [] if tree is None else list_test_functions(path, tree)
+    if tree := parse_python(content or b""):
+        return list_test_functions(path, tree)
+    return []
 
 
 def _match_functions(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> dict[int, TestFunction]:
