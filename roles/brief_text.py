@@ -1,6 +1,6 @@
 """The texts of briefs: contracts, reports, handoffs and lists as they stand in a prompt."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
 from orchestrator.domain.run.contract import Contract
@@ -38,8 +38,7 @@ def format_check_summaries(checks: Iterable[CheckSummary]) -> str:
 
 def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
     """Return what the forge's checks say, as data: what they print can come from the very code that they test."""
-    lines = format_check_lines(tuple(checks))
-    if lines:
+    if lines := format_check_lines(tuple(checks)):
         return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}"
     return ""
 
@@ -58,34 +57,33 @@ def format_slice(task: Task) -> str:
 
 def format_planner_report(report: TaskReport) -> str:
     """Return what became of a task, for its planner; reasons and the words of its worker are fenced as data."""
-    lines = _build_heading(report)
+    kept: Sequence[str] = ()
     if report.kept:
-        lines.append(f"its work is kept as {report.kept}, for people: no task can see it")
-    if report.reason:
-        lines.append(fence_text("reason", report.reason))
-    if report.handoff:
-        lines.append(fence_text("report", format_handoff(report.handoff)))
-    return "\n".join(lines)
+        kept = (f"its work is kept as {report.kept}, for people: no task can see it",)
+    return _format_report(report, kept, "report")
 
 
 def format_judge_report(report: TaskReport) -> str:
     """Return what became of a task, for a judge: what was asked for, and what its worker says only as claims."""
-    lines = [*_build_heading(report), report.task.outcome, *_build_section("accepted when", report.task.acceptance)]
-    if report.reason:
-        lines.append(fence_text("reason", report.reason))
-    if report.handoff:
-        lines.append(fence_text("claims", format_handoff(report.handoff)))
+    wanted = (report.task.outcome, *_build_section("accepted when", report.task.acceptance))
+    text = _format_report(report, wanted, "claims")
     if report.verdicts:
-        lines.append(fence_text("verdicts", "\n".join(report.verdicts)))
-    return "\n".join(lines)
+        text += "\n" + fence_text("verdicts", "\n".join(report.verdicts))
+    return text
 
 
-def _build_heading(report: TaskReport) -> list[str]:
+def _format_report(report: TaskReport, more: Sequence[str], label: str) -> str:
+    """Return the end of a task and `more`; the worker's words are fenced under this label."""
     cause = f" ({report.cause})" * bool(report.cause)
     lines = [f"{report.task.id} ({report.task.title}): {report.status}{cause}"]
     if report.paths:
         lines.append(fence_text("changed", join_limited(report.paths, 20)))
-    return lines
+    lines += more
+    if report.reason:
+        lines.append(fence_text("reason", report.reason))
+    if report.handoff:
+        lines.append(fence_text(label, format_handoff(report.handoff)))
+    return "\n".join(lines)
 
 
 def format_handoff(handoff: Handoff) -> str:

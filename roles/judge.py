@@ -2,35 +2,89 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from functools import partial
+from typing import Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.ids import (
-    CRITERION_ID_PATTERN,
-    ROOT_TASK,
-    SessionId,
-    TaskId,
-    build_review_session_id,
-    build_verdict_session_id,
-)
-from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain import ids
+from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.judging.review import OUTCOME_POINT, LensView, find_approval_problems, get_review_points
+from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.judge.verdict.contract import list_uncited_criteria
-from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionFailure
+from orchestrator.ports.roles import CheckSummary, IterationBrief, ReviewBrief, SessionFailure
 from prompts import fence_text
-from roles.brief_text import (
-    format_bullets,
-    format_check_summaries,
-    format_contract,
-    format_forge_checks,
-    format_judge_report,
-)
-from roles.review_answer import VIEW_PROMPTS, ReviewAnswer, build_lens_vote, build_review_values, find_review_problems
+from roles import brief_text
 from roles.role_context import RoleContext
+
+VIEW_PROMPTS: Mapping[LensView, str] = {
+    LensView.DIFF: "judge",
+    LensView.CODE: "judge-code",
+    LensView.CODEBASE: "judge-codebase",
+}
+"""View → the prompt of its reviewers; the first words they are told are in `NAME-brief`."""
+
+
+class ReviewAnswer(FrozenModel):
+    """A reviewer's answer."""
+
+    decision: Literal["approve", "revise", "restart", "split", "reject"] = Field(description="Your decision.")
+    reasons: tuple[str, ...] = Field((), description="Why, each with file and line; empty only for approve.")
+    findings: tuple[PointFinding, ...] = Field(
+        (), description="One for every point of the task; approve needs all of them, met and with evidence."
+    )
+
+
+def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str, ...]:
+    """Return why an answer cannot count as the decision it names, such as an approval without evidence."""
+    if review.decision == "approve":
+        checks = tuple(dict.fromkeys(check.id for check in brief.checks))
+        return tuple(find_approval_problems(brief.task, review.findings, brief.shown, checks))
+    if any(reason.strip() for reason in review.reasons):
+        return ()
+    if review.decision == "split":
+        return ("split needs a reason that says how to divide the task",)
+    return (f"{review.decision} needs at least one reason that the author can act on",)
+
+
+def build_review_values(brief: ReviewBrief) -> dict[str, str]:
+    """Return the values of a review's brief; what anybody but the harness and the plan wrote is fenced as data."""
+    asked = get_review_points(brief.task)
+    values = {
+        "task": brief.task.id,
+        "title": brief.task.title,
+        "outcome": brief.task.outcome,
+        "acceptance": brief_text.format_bullets(
+            (f"{name}: {text}" for name, text in asked.items() if name != OUTCOME_POINT), "- the outcome holds"
+        ),
+        "non_goals": "; ".join(brief.task.non_goals) or "everything the outcome does not need",
+        "checks": brief_text.format_bullets(map(_check, brief.checks), "- (no check ran)"),
+        "shown": fence_text(brief.view, brief.shown.text),
+        "points": ", ".join(asked),
+    }
+    if brief.view == LensView.DIFF:
+        values["notes"] = fence_text("notes", brief_text.format_bullets(brief.notes))
+    return values
+
+
+def _check(check: CheckSummary) -> str:
+    return f"{check.id}: `{check.check}`: {check.result} (receipt {check.receipt})"
+
+
+def build_lens_vote(brief: ReviewBrief, model: str, answer: ReviewAnswer | SessionFailure) -> LensVote:
+    """Return the vote that an answer is; `unreadable` if there is none, which says nothing about the work."""
+    if isinstance(answer, SessionFailure):
+        why = f"no verdict could be read: {answer.exit} {answer.detail}".strip()
+        said = f"{why} (asked of {model or 'no model'}; that is trouble with the reviewer and says nothing of the work)"
+        return LensVote(lens=brief.lens, model=model, decision="unreadable", reasons=(said,))
+    return LensVote(
+        lens=brief.lens, model=model, decision=answer.decision, reasons=answer.reasons, findings=answer.findings
+    )
+
 
 _CITABLE = "task, check, receipt or changed file by its name"
 _ID = "at most 40 lower-case letters, digits and hyphens"
@@ -46,44 +100,32 @@ class ModelJudge:
     async def review_change(self, brief: ReviewBrief) -> LensVote:
         """Return a vote; `unreadable` when no answer could be understood."""
         settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
-        session = build_review_session_id(brief.task.id, brief.number, brief.lens)
-
-        def find_problems(review: ReviewAnswer) -> tuple[str, ...]:
-            return find_review_problems(brief, review)
-
-        answer = await self._ask(
-            session,
-            brief.task.id,
-            VIEW_PROMPTS[brief.view],
-            build_review_values(brief),
-            ReviewAnswer,
-            find_problems,
-            settings,
-        )
+        session = ids.build_review_session_id(brief.task.id, brief.number, brief.lens)
+        values, find_problems = build_review_values(brief), partial(find_review_problems, brief)
+        prompt = VIEW_PROMPTS[brief.view]
+        answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, settings)
         return build_lens_vote(brief, settings.model, answer)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Judge whether the contract is met."""
+        checks = (brief_text.format_check_summaries(brief.checks), brief_text.format_forge_checks(brief.forge))
         values = {
             "number": str(brief.number),
             "goal": brief.goal,
-            "contract": format_contract(brief.contract),
-            "reports": "\n\n".join(map(format_judge_report, brief.reports)) or "- (no task)",
-            "checks": "\n".join(filter(None, (format_check_summaries(brief.checks), format_forge_checks(brief.forge)))),
-            "flaky": fence_text("flaky", format_bullets(brief.flaky)),
+            "contract": brief_text.format_contract(brief.contract),
+            "reports": "\n\n".join(map(brief_text.format_judge_report, brief.reports)) or "- (no task)",
+            "checks": "\n".join(filter(None, checks)),
+            "flaky": fence_text("flaky", brief_text.format_bullets(brief.flaky)),
             "diffstat": fence_text("diffstat", brief.diffstat),
         }
-
-        def find_problems(verdict: IterationVerdict) -> tuple[str, ...]:
-            return _iteration_problems(brief, verdict)
-
-        session = build_verdict_session_id(brief.number, brief.again)
-        return await self._ask(session, ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
+        find_problems = partial(_iteration_problems, brief)
+        session = ids.build_verdict_session_id(brief.number, brief.again)
+        return await self._ask(session, ids.ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
 
     async def _ask(
         self,
-        session: SessionId,
-        task: TaskId,
+        session: ids.SessionId,
+        task: ids.TaskId,
         prompt_name: str,
         values: Mapping[str, str],
         value: type[V],
@@ -109,25 +151,21 @@ class ModelJudge:
 
 def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tuple[str, ...]:
     """Return what is wrong with a verdict that skips a criterion, cites nothing, or calls unmet work done."""
-    found = {finding.id: finding for finding in verdict.findings}
+    found = {finding.id for finding in verdict.findings}
     names = [proposal.id for proposal in verdict.proposals]
-    missing = []
+    unmet = [finding.id for finding in verdict.findings if not finding.met]
+    problems = []
     for criterion in brief.contract.criteria:
         if criterion.id not in found:
-            missing.append(criterion.id)
-    unmet = []
-    for finding in verdict.findings:
-        if not finding.met:
-            unmet.append(finding.id)
-    problems = []
-    for name in missing:
-        problems.append(f"there is no finding for criterion {name}")
-    problems += [
-        f"the evidence for {name} names no {_CITABLE}" for name in list_uncited_criteria(verdict, brief.citable)
-    ]
+            problems.append(f"there is no finding for criterion {criterion.id}")
+    for name in list_uncited_criteria(verdict, brief.citable):
+        problems.append(f"the evidence for {name} names no {_CITABLE}")
     twice = {name for name in names if names.count(name) > 1}
-    problems += [f"the id {name} is taken" for name in sorted(set(names) & brief.contract.ids | twice)]
-    problems += [f"{name!r} is no id: {_ID}" for name in names if re.fullmatch(CRITERION_ID_PATTERN, name) is None]
+    for name in sorted(set(names) & brief.contract.ids | twice):
+        problems.append(f"the id {name} is taken")
+    for name in names:
+        if re.fullmatch(ids.CRITERION_ID_PATTERN, name) is None:
+            problems.append(f"{name!r} is no id: {_ID}")
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")
     if verdict.decision != "done" and not verdict.reasons:

@@ -99,16 +99,13 @@ def _depth(left: int) -> str:
 
 def _budget(limits: PlanLimits) -> str:
     """Return what the slice has left to spend, if anything bounds it."""
-    usd = ""
+    left = []
     if limits.left_usd is not None and limits.has_prices:
-        usd = format_exact_dollars(limits.left_usd)
+        left.append(format_exact_dollars(limits.left_usd))
     if limits.left_tokens is not None:
-        tokens = f"{limits.left_tokens:,} tokens"
-    else:
-        tokens = ""
-    left = " and ".join(filter(None, (usd, tokens)))
+        left.append(f"{limits.left_tokens:,} tokens")
     if left:
-        return f"; your slice may still use {left}, your own calls included"
+        return f"; your slice may still use {' and '.join(left)}, your own calls included"
     return ""
 
 

@@ -4,14 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
+from orchestrator.agent.tools import files
 from orchestrator.agent.tools.base import AnyTool
-from orchestrator.agent.tools.files import (
-    build_edit_tool,
-    build_list_tool,
-    build_read_tool,
-    build_search_tool,
-    build_write_tool,
-)
 from orchestrator.agent.tools.harness import build_recall_tool, build_request_tier_tool, build_submit_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
@@ -21,11 +15,26 @@ from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import SessionFailure, WorkBrief
+from orchestrator.ports.roles import FileBrief, SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
 from roles.brief_text import format_bullets, format_handoff
-from roles.file_brief import format_file_brief
 from roles.role_context import RoleContext
+
+
+def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
+    """Return the first words of a conversation about a file."""
+    return prompts.load_prompt("migrate-tail-brief").render_text(
+        task=task,
+        path=brief.path,
+        recipe=brief.recipe,
+        description=brief.description or "(the title says it all)",
+        instructions=brief.instructions or "(none beyond the above)",
+        attempt=str(brief.attempt),
+        attempts=str(brief.attempts),
+        note=f"A person who follows the run says: {brief.note}" if brief.note else "",
+        shown="\n\n".join(f"{piece.title}\n{fence_text(piece.label, piece.text)}" for piece in brief.pieces),
+        left_out=f"There was no room to show: {', '.join(brief.left_out)}." if brief.left_out else "",
+    )
 
 
 class ModelWorker:
@@ -67,15 +76,15 @@ class ModelWorker:
 
     def _tools(self, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]) -> list[AnyTool]:
         hands, ladder = self._around.config.hands, self._around.tier_grants
-        looking: list[AnyTool] = [build_list_tool(workspace), build_search_tool(workspace)]
+        looking: list[AnyTool] = [files.build_list_tool(workspace), files.build_search_tool(workspace)]
         if tier() > Tier.FILES:
             looking = [build_shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
             looking += [build_request_tier_tool(ladder, task)] if tier() < ladder.get_ceiling() else []
         return [
             *looking,
-            build_read_tool(workspace),
-            build_edit_tool(workspace),
-            build_write_tool(workspace),
+            files.build_read_tool(workspace),
+            files.build_edit_tool(workspace),
+            files.build_write_tool(workspace),
             build_recall_tool(self._around.ledger),
             build_submit_tool("finish", "The task is done, or cannot be done: report and end.", Handoff),
         ]
@@ -89,15 +98,11 @@ def _find_previous_session(attempt: Attempt) -> SessionId:
 
 
 def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
+    task = brief.task
     if brief.file is not None:
-        return format_file_brief(prompts, brief.task.id, brief.file)
+        return format_file_brief(prompts, task.id, brief.file)
     if goes_on:
         return _render_follow_up(prompts, brief)
-    return _render_first_brief(prompts, brief)
-
-
-def _render_first_brief(prompts: PromptSource, brief: WorkBrief) -> str:
-    task = brief.task
     return prompts.load_prompt("worker-brief").render_text(
         task=task.id,
         title=task.title,
@@ -130,9 +135,8 @@ def _before_this(attempt: Attempt) -> str:
         if attempt.number == 1:
             return "This is the first attempt."
         return "You begin afresh."
-    if attempt.start:
-        how = _GO_ON
-    else:
+    how = _GO_ON
+    if not attempt.start:
         how = "An earlier attempt did not land, and you begin afresh."
     parts = [f"{how} What was found:\n{_evidence(attempt)}"]
     if attempt.handoff:

@@ -5,11 +5,10 @@ last whole turn: the workspace is put back to that turn's tree, and the tools of
 """
 
 from orchestrator.agent.history import CHARS_PER_TOKEN, RestoredSession, SessionHistory, Turn, restore_session
-from orchestrator.agent.hook_points import SessionHooks
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
-from orchestrator.agent.tool_execution import ToolExecutor
+from orchestrator.agent.tool_execution import SessionHooks, ToolExecutor
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
@@ -80,9 +79,7 @@ class _Session:
         self._spec = spec
         self._asker = asker
         self._ledger = ledger
-        self._conversation = restored.conversation
-        self._unfinished = restored.unfinished
-        self._tree: TreeId | None = restored.tree
+        self._restored = restored
         self._hooks = hooks
         self._executor = ToolExecutor(spec, ledger, hooks)
         self._stuck = StuckDetector(restored.conversation.turns)
@@ -91,15 +88,15 @@ class _Session:
         while True:
             if ended := self._find_limit():
                 return await self._end_session(*ended)
-            turn = self._unfinished or await self._ask_model()
+            turn = self._restored.unfinished or await self._ask_model()
             if isinstance(turn, SessionFailure):
                 return await self._end_session(turn.exit, turn.detail)
-            self._unfinished = None
+            self._restored.unfinished = None
             if turn.finish_reason == "content_filter" and not turn.tool_calls:
                 return await self._end_session(Exit.REFUSED, "the provider's content filter withheld the reply")
-            final = await self._executor.run_tools(len(self._conversation.turns), turn)
+            final = await self._executor.run_tools(len(self._restored.conversation.turns), turn)
             result = await self._close_turn(turn, is_final=final is not None)
-            await self._hooks.after_turn(len(self._conversation.turns) - 1, self._tree)
+            await self._hooks.after_turn(len(self._restored.conversation.turns) - 1, self._restored.tree)
             if result:
                 if final is None:
                     return result
@@ -112,14 +109,14 @@ class _Session:
         """
         if ended != Exit.FINISHED:
             return SessionFailure(exit=ended, detail=detail)
-        value = await self._executor.read_final_value(self._conversation.turns[-1])
+        value = await self._executor.read_final_value(self._restored.conversation.turns[-1])
         return value or SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
     def _find_limit(self) -> tuple[Exit, str] | None:
-        turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
+        turns, limit = len(self._restored.conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
-        used = self._conversation.count_characters(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
+        used = self._restored.conversation.count_characters(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
         if used > self._spec.settings.context_tokens * RESTART_SHARE:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
         return None
@@ -128,19 +125,19 @@ class _Session:
         """Return how the session ends if what the model does leads nowhere."""
         if pattern := self._stuck.pattern:
             return Exit.STUCK, pattern
-        latest = self._conversation.turns[-MALFORMED_LIMIT:]
+        latest = self._restored.conversation.turns[-MALFORMED_LIMIT:]
         if len(latest) == MALFORMED_LIMIT and all(map(self._executor.is_malformed, latest)):
             told = latest[-1].observations[latest[-1].tool_calls[0].id]
             return Exit.MALFORMED, f"{MALFORMED_LIMIT} replies in a row held no call that can be read; {told}"
         return None
 
     async def _ask_model(self) -> Turn | SessionFailure:
-        if veto := await self._hooks.before_turn(len(self._conversation.turns)):
+        if veto := await self._hooks.before_turn(len(self._restored.conversation.turns)):
             return SessionFailure(exit=Exit.VETOED, detail=veto)
         window = self._spec.settings.context_tokens
-        messages = self._conversation.build_messages(window)
+        messages = self._restored.conversation.build_messages(window)
         try:
-            reply = await self._asker.ask_model(self._spec, len(self._conversation.turns), messages)
+            reply = await self._asker.ask_model(self._spec, len(self._restored.conversation.turns), messages)
         except ContextOverflow as error:
             hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
             return SessionFailure(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
@@ -152,12 +149,14 @@ class _Session:
 
     async def _close_turn(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
-        number = len(self._conversation.turns)
+        number = len(self._restored.conversation.turns)
         if self._executor.has_mutated and self._spec.workspace and self._spec.anchor:
-            self._tree = await self._take_snapshot(number, self._spec.workspace, self._spec.anchor)
-        self._conversation.turns.append(turn)
+            self._restored.tree = await self._take_snapshot(number, self._spec.workspace, self._spec.anchor)
+        self._restored.conversation.turns.append(turn)
         turn.nudge = "" if is_final else self._build_nudge(turn)
-        whole = TurnEnded(task=self._spec.task, session=self._spec.id, turn=number, tree=self._tree, nudge=turn.nudge)
+        whole = TurnEnded(
+            task=self._spec.task, session=self._spec.id, turn=number, tree=self._restored.tree, nudge=turn.nudge
+        )
         ended = (Exit.FINISHED, "") if is_final else self._find_dead_end()
         if ended:
             return await self._end_session(*ended, whole)
@@ -180,7 +179,7 @@ class _Session:
             said.append(_CUT_OFF)
         elif not turn.tool_calls and not said[0]:
             said.append(_SPEAK_THROUGH_TOOLS.format(final=final))
-        if limit - len(self._conversation.turns) == WARNING_TURNS:
+        if limit - len(self._restored.conversation.turns) == WARNING_TURNS:
             said.append(_RUNNING_OUT.format(left=WARNING_TURNS, final=final))
         return "\n".join(filter(None, said))
 

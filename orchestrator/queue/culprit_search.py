@@ -14,16 +14,8 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, SKIPPED_SUFFIX
 from orchestrator.ports.gate import GateResult
-from orchestrator.queue.symptom_search import (
-    RUNS_FOR_PAIR,
-    FoundCause,
-    RunUnion,
-    SearchStep,
-    SplitSuspects,
-    SymptomSearch,
-    UnionResult,
-    union_sets,
-)
+from orchestrator.queue import symptom_search
+from orchestrator.queue.symptom_search import FoundCause, RunUnion, SearchStep, SplitSuspects, UnionResult
 
 _MOST_GROUPS = 24
 """With more groups of symptoms than this, evidence that concerns only one of them is left aside."""
@@ -49,7 +41,7 @@ class _SymptomGroup:
     """Symptoms that every run has shown alike; the first stands for all."""
 
     symptoms: tuple[str, ...]
-    search: SymptomSearch
+    search: symptom_search.SymptomSearch
 
     @property
     def symptom(self) -> str:
@@ -77,7 +69,7 @@ class CulpritSearch(FrozenModel):
         steps, found = _settle_steps(searches)
         probe = None
         if GATE_SYMPTOM not in found:
-            probe = self._choose_probe(steps, union_sets(cause.members for cause in found.values()))
+            probe = self._choose_probe(steps, symptom_search.union_sets(cause.members for cause in found.values()))
         if probe is None:
             return _list_causes(searches, found)
         symptoms: list[str] = []
@@ -92,8 +84,8 @@ class CulpritSearch(FrozenModel):
             groups = self._group_alike({})
         searches = []
         for group in groups:
-            primes = union_sets(self.prime_suspects.get(symptom, 0) for symptom in group) & self.union
-            search = SymptomSearch(group[0], self.results, self.union, primes, group[0] in self.flaky)
+            primes = symptom_search.union_sets(self.prime_suspects.get(symptom, 0) for symptom in group) & self.union
+            search = symptom_search.SymptomSearch(group[0], self.results, self.union, primes, group[0] in self.flaky)
             searches.append(_SymptomGroup(tuple(group), search))
         return searches
 
@@ -164,7 +156,7 @@ class CulpritSearch(FrozenModel):
             shown_count += is_shown is True
             if is_shown is None and (result.searched is None or symptom in result.searched):
                 return True  # something hid it
-        return shown_count >= RUNS_FOR_PAIR
+        return shown_count >= symptom_search.RUNS_FOR_PAIR
 
     def _list_results(self, members: int) -> Sequence[UnionResult]:
         return [result for result in self.results if result.members == members]
@@ -174,7 +166,7 @@ def _settle_steps(searches: Sequence[_SymptomGroup]) -> tuple[Mapping[str, Searc
     """Return the next step of each symptom that is open, and the causes found: each may lead to another one."""
     found: dict[str, FoundCause] = {}
     while True:
-        guilty = union_sets(cause.members for cause in found.values())
+        guilty = symptom_search.union_sets(cause.members for cause in found.values())
         causes: dict[str, FoundCause] = {}
         steps: dict[str, SearchStep] = {}
         for group in searches:

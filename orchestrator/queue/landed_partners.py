@@ -7,7 +7,6 @@ everything that landed is taken back, a search over it finds whom the unit is re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import collect_symptoms
 from orchestrator.domain.run.purpose import Purpose
@@ -48,8 +47,7 @@ class UnionTester:
         groups: Sequence[Units],
         standing: Sequence[Units] = (),
     ) -> None:
-        self._ledger = tools.ledger
-        self._gate = tools.gate
+        self._tools = tools
         self._composer = composer
         self._name = name
         self._head = head
@@ -94,22 +92,18 @@ class UnionTester:
             raise UnionClash(f"{composed.unit} conflicts with a part of what it did not conflict with as a whole")
         look = sum(one.members == ask.members for one in self.results)
         purpose = Purpose.for_queue(self._name)
-        result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
+        result = await self._tools.gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
         seen = collect_symptoms(result.difference)
         searched = None if result.is_whole else frozenset(ask.symptoms)
         self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=searched))
-        await self._ledger.append(
-            TrialJudged(
-                round=self._name,
-                units=units,
-                taken_back=len(taken_back),
-                tree=result.tree,
-                difference=result.difference,
-                cached=result.cached,
-                is_second_look=ask.fresh,
-                symptoms=ask.symptoms,
-                seen=tuple(sorted(seen.intersection(ask.symptoms))),
-            )
+        await self._tools.record_trial(
+            self._name,
+            units,
+            result,
+            taken_back=len(taken_back),
+            is_second_look=ask.fresh,
+            symptoms=ask.symptoms,
+            seen=tuple(sorted(seen.intersection(ask.symptoms))),
         )
         return result
 
@@ -147,17 +141,15 @@ class CulpritUnits:
     result: GateResult
 
 
+@dataclass(frozen=True)
 class PartnerSearch:
     """The search for partners of one round's guilty."""
 
-    def __init__(
-        self, tools: LandingTools, name: str, head: CommitId, landed: LandedGroups, evidence: SuspectEvidence
-    ) -> None:
-        self._tools = tools
-        self._name = name
-        self._head = head
-        self._landed = landed
-        self._evidence = evidence
+    _tools: LandingTools
+    _name: str
+    _head: CommitId
+    _landed: LandedGroups
+    _evidence: SuspectEvidence
 
     async def find_partners(self, guilty: Sequence[CulpritUnits]) -> Mapping[UnitId, Units]:
         """Return what landed before and is needed to make each unit red; units of which nothing is are not named."""

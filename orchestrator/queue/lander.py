@@ -12,7 +12,7 @@ from orchestrator.queue.bisection import Units, merge_groups
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
 from orchestrator.queue.culprit_search import SuspectEvidence, SymptomCause
 from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch, UnionClash, UnionTester
-from orchestrator.queue.landing_round import CulpritSearchResult, LandingResult, LandingRound, LandingTools
+from orchestrator.queue.landing_round import LandingResult, LandingRound, LandingTools
 from orchestrator.queue.pr_branch import PrBranch
 from orchestrator.queue.symptom_search import UnionResult
 from worktrees.errors import RefMoved
@@ -57,15 +57,15 @@ class TargetedRound(LandingRound):
         self._found: list[CulpritUnits] = []
         self._of_base: set[str] = set()
 
-    async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
-        result = await self._search_by_symptoms(head, units)
+    async def _search(self, head: CommitId, units: Units) -> Units:
+        accepted = await self._search_by_symptoms(head, units)
         if self._targeting.landed is not None:
             earlier = PartnerSearch(self._tools, self._name, head, self._targeting.landed, self._targeting.evidence)
             for unit, partners in (await earlier.find_partners(self._found)).items():
                 self._partners[unit] += partners
-        return result
+        return accepted
 
-    async def _search_by_symptoms(self, head: CommitId, units: Units) -> CulpritSearchResult:
+    async def _search_by_symptoms(self, head: CommitId, units: Units) -> Units:
         tester = UnionTester(self._tools, self._composer, self._name, head, merge_groups(units, self._targeting.groups))
         union, judged = tester.full_union, 0
         while union:
@@ -77,7 +77,7 @@ class TargetedRound(LandingRound):
             result = await self._judge_whole(tester, head, union, composed, is_again=judged > 0)
             shown = collect_symptoms(result.difference) - self._of_base
             if result.difference.is_green and (self._targeting.lands_flaky or not shown):
-                return CulpritSearchResult(tester.list_units(union), tuple(self._blame))
+                return tester.list_units(union)
             known, left = len(self._of_base), union
             if tester.list_units(union) not in self._vetoed:  # probes ask no hooks, so a veto cannot be searched
                 left = await self._drop_guilty(tester, union, composed, result, shown)
@@ -85,14 +85,9 @@ class TargetedRound(LandingRound):
                 judged, union = 0, left
                 continue
             if judged >= _LOOKS_AT_KNOWN or (shown and len(self._of_base) == known):
-                return await self._search_by_halving(head, tester.list_groups(union))
+                return await self._halve(head, tester.list_groups(union))
             judged += 1
-        return CulpritSearchResult((), tuple(self._blame))
-
-    async def _search_by_halving(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
-        guilty = tuple(self._blame)
-        ended = await self._halve(head, groups)
-        return CulpritSearchResult(ended.accepted, (*guilty, *ended.guilty))
+        return ()
 
     async def _judge_whole(
         self, tester: UnionTester, head: CommitId, union: int, composed: ComposedUnion, *, is_again: bool
@@ -142,9 +137,8 @@ class TargetedRound(LandingRound):
             for unit in group:
                 self._blame[unit] = blame
                 self._partners[unit] = partners
-        if len(groups) == 1 and symptoms.isdisjoint(
-            {GATE_SYMPTOM, *shown.flaky}
-        ):  # else it hides others, or tells nothing
+        hiding = {GATE_SYMPTOM, *shown.flaky}  # what hides others, or tells nothing
+        if len(groups) == 1 and symptoms.isdisjoint(hiding):
             self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
         return tester.build_union([unit for group in blamed for unit in group])
 

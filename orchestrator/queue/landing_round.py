@@ -1,6 +1,7 @@
 """One round of landing against one value of the branch."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 
@@ -34,13 +35,10 @@ class LandingTools:
     branch: PrBranch
     hooks: Hooks
 
-
-@dataclass(frozen=True)
-class CulpritSearchResult:
-    """The end of a search: the last union that was green, and whom the rest is blamed on."""
-
-    accepted: Units
-    guilty: Units
+    async def record_trial(self, name: str, units: Units, result: GateResult, **more: Any) -> None:  # noqa: ANN401
+        """Record what the gate said of a union in a round."""
+        told = {"tree": result.tree, "difference": result.difference, "cached": result.cached}
+        await self.ledger.append(TrialJudged(round=name, units=units, **told, **more))
 
 
 class LandingRound:
@@ -68,18 +66,20 @@ class LandingRound:
         old = await self._tools.branch.read_tip(landed)
         if old and old != landed:
             await require_green_tip(self._tools.gate, self._tools.branch, old)
-        found = await self._search(old or self._tools.branch.base, units)
-        lands = self._green is not None and bool(found.accepted) and not (atomic and set(found.accepted) != set(units))
-        if self._green and lands and moves:
-            await self._move(old, self._green, found.accepted)
-        ejected = self._build_ejections(found.guilty)
+        accepted = await self._search(old or self._tools.branch.base, units)
+        if self._green is None or (atomic and set(accepted) != set(units)):
+            accepted = ()
+        if self._green and accepted and moves:
+            await self._move(old, self._green, accepted)
+        ejected = self._build_ejections()
         await self._tools.ledger.append(*ejected)
-        return LandingResult(landed=found.accepted if lands else (), ejected=ejected)
+        return LandingResult(landed=accepted, ejected=ejected)
 
-    async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
+    async def _search(self, head: CommitId, units: Units) -> Units:
+        """Return the last union that was green; whom the rest is blamed on is in `_blame` then."""
         return await self._halve(head, [(unit,) for unit in units])
 
-    async def _halve(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
+    async def _halve(self, head: CommitId, groups: list[Units]) -> Units:
         """Search by greedy halving over groups of units that stay together; each is named by its first unit."""
         members = {group[0]: group for group in groups}
         search = HalvingSearch.begin_with(tuple(members))
@@ -94,7 +94,10 @@ class LandingRound:
             if not result.difference.is_green and len(trial.group) == 1:
                 self._blame |= dict.fromkeys(members[trial.group[0]], result)
             search = search.apply_answer(result.difference.is_green)
-        return CulpritSearchResult(_list_units(members, search.accepted), _list_units(members, search.guilty))
+        for name in members.keys() - set(search.guilty):  # some are guilty only until others are accepted
+            for unit in members[name]:
+                self._blame.pop(unit, None)
+        return _list_units(members, search.accepted)
 
     async def _judge_union(
         self, head: CommitId, units: Units, composed: ComposedUnion, *, fresh: bool, reruns: int = 0
@@ -109,16 +112,7 @@ class LandingRound:
                 self._vetoed.add(units)
                 refused = Difference(problems=(f"refused by a hook: {veto}",))
                 result = result.model_copy(update={"difference": refused})
-        await self._tools.ledger.append(
-            TrialJudged(
-                round=self._name,
-                units=units,
-                tree=result.tree,
-                difference=result.difference,
-                cached=result.cached,
-                is_second_look=fresh,
-            )
-        )
+        await self._tools.record_trial(self._name, units, result, is_second_look=fresh)
         if result.difference.is_green:
             self._green = composed
         return result
@@ -139,19 +133,11 @@ class LandingRound:
         landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
         return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
-    def _build_ejections(self, guilty: Units) -> tuple[UnitEjected, ...]:
+    def _build_ejections(self) -> tuple[UnitEjected, ...]:
         ejected = []
         for unit, result in self._blame.items():
-            if unit in guilty:
-                ejected.append(
-                    UnitEjected(
-                        round=self._name,
-                        unit=unit,
-                        difference=result.difference,
-                        receipts=result.receipts,
-                        partners=self._partners.get(unit, ()),
-                    )
-                )
+            told = {"difference": result.difference, "receipts": result.receipts}
+            ejected.append(UnitEjected(round=self._name, unit=unit, **told, partners=self._partners.get(unit, ())))
         for clash in self._clashes:
             if clash.with_head:
                 ejected.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))

@@ -4,9 +4,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from orchestrator.agent.edits import matching, refusals
-from orchestrator.agent.edits.file_text import EditedSpan, FileLine, FileText, Splice, align_lines, has_surrogates
-from orchestrator.agent.edits.matching import MatchLevel
+from orchestrator.agent.edits import file_text, refusals
+from orchestrator.agent.edits.file_text import FileLine, FileText, MatchLevel, Splice
 from orchestrator.agent.edits.refusals import EditRefusal
 from orchestrator.agent.edits.replacement import LineReplacement, UnsafeReplacement
 from orchestrator.domain.frozen_model import FrozenModel
@@ -21,7 +20,7 @@ class EditResult(FrozenModel):
 
     content: bytes
     rung: MatchLevel
-    spans: tuple[EditedSpan, ...]
+    spans: tuple[file_text.EditedSpan, ...]
 
     @property
     def summary(self) -> str:
@@ -60,7 +59,7 @@ def _find_input_problem(content: bytes, file: FileText, old: str, new: str) -> E
         return refusals.EMPTY_OLD_TEXT
     if old == new:
         return refusals.OLD_EQUALS_NEW
-    if has_surrogates(old) or has_surrogates(new):
+    if file_text.has_surrogates(old) or file_text.has_surrogates(new):
         return refusals.SURROGATES_IN_TEXT
     if content.startswith(_WIDE_MARKS):
         return refusals.WIDE_ENCODING
@@ -76,7 +75,7 @@ def _replace_exact(file: FileText, old: str, new: str, replace_all: bool) -> Mat
     """Return splices that put `new` for each occurrence of `old`, which need not begin or end with a line."""
     bodies = [line.body for line in file.lines]
     starts = list(accumulate((len(body) + 1 for body in bodies), initial=0))[:-1]
-    found = matching.find_offsets("\n".join(bodies), old)
+    found = file_text.find_offsets("\n".join(bodies), old)
     if len(found) > 1 and not replace_all:
         return refusals.refuse_ambiguous([bisect_right(starts, at) for at in found], MatchLevel.EXACT)
     splices = []
@@ -104,7 +103,7 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
     """Return new bodies with endings: lines that stay keep theirs, others get `style`, the last has the last one's."""
     kept: Sequence[int | None] = [None] * len(bodies)
     if any(line.ending != style for line in here[:-1]):
-        kept = align_lines([line.body for line in here], bodies)
+        kept = file_text.align_lines([line.body for line in here], bodies)
     lines = []
     for body, index in zip(bodies, kept, strict=True):
         lines.append(FileLine(body, here[index].ending or style if index is not None else style))
@@ -114,10 +113,10 @@ def _add_endings(here: Sequence[FileLine], bodies: Sequence[str], style: str) ->
 def _replace_lines(file: FileText, quote: LineReplacement) -> MatchedSplices | EditRefusal:
     """Return one splice by the strictest rung beyond the exact one that matches at all."""
     bodies = file.bodies
-    if not any(map(matching.fold_and_strip_line, quote.old)):
+    if not any(map(file_text.fold_and_strip_line, quote.old)):
         return refusals.refuse_not_found(bodies, quote.old, quote.new)
-    for rung, key in matching.LINE_KEYS.items():
-        if starts := matching.find_line_sequences(bodies, quote.old, key):
+    for rung, key in file_text.LINE_KEYS.items():
+        if starts := file_text.find_line_sequences(bodies, quote.old, key):
             return _build_result(file, [(quote, start) for start in starts], rung, rung)
     return _replace_numbered(file, quote)
 
@@ -131,8 +130,8 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
     for rung in (MatchLevel.TRAILING, MatchLevel.TYPOGRAPHY):
         found = []
         for reading in readings:
-            if any(map(matching.fold_and_strip_line, reading.old)):
-                for start in matching.find_line_sequences(bodies, reading.old, matching.LINE_KEYS[rung]):
+            if any(map(file_text.fold_and_strip_line, reading.old)):
+                for start in file_text.find_line_sequences(bodies, reading.old, file_text.LINE_KEYS[rung]):
                     found.append((reading, start))
         if found:
             return _build_result(file, found, rung, MatchLevel.NUMBERS)
@@ -142,10 +141,7 @@ def _replace_numbered(file: FileText, quote: LineReplacement) -> MatchedSplices 
 
 
 def _build_result(
-    file: FileText,
-    found: Sequence[tuple[LineReplacement, int]],
-    rung: MatchLevel,
-    reported: MatchLevel,
+    file: FileText, found: Sequence[tuple[LineReplacement, int]], rung: MatchLevel, reported: MatchLevel
 ) -> MatchedSplices | EditRefusal:
     if len(found) > 1:
         return refusals.refuse_ambiguous([start + 1 for _, start in found], reported)
@@ -156,7 +152,7 @@ def _build_result(
         return refusals.refuse_unsafe(str(why), file.bodies, start, len(quote.old))
 
 
-def _describe_span(span: EditedSpan) -> str:
+def _describe_span(span: file_text.EditedSpan) -> str:
     if span.last < span.first:
         return f"line {span.first} (lines before it are gone)"
     if span.first == span.last:

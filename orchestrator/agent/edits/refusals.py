@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import accumulate
 
-from orchestrator.agent.edits.file_text import replace_surrogates
-from orchestrator.agent.edits.matching import LINE_KEYS, MatchLevel, find_line_sequences, fold_and_strip_line
+from orchestrator.agent.edits import file_text
+from orchestrator.agent.edits.file_text import MatchLevel
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
@@ -74,17 +74,11 @@ def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     lines = list(dict.fromkeys(starts))
     noun = "line" + "s" * (len(lines) > 1)
     where = f"{len(starts)} places, at {noun} {join_limited(lines, _SHOWN_PLACES)}"
-    if rung == MatchLevel.EXACT:
-        return EditRefusal(
-            reason=EditRefusalReason.AMBIGUOUS,
-            text=f"`old` matches {where}. Quote more lines around the place you mean, or set replace_all to change "
-            "them all.",
-        )
-    return EditRefusal(
-        reason=EditRefusalReason.AMBIGUOUS,
-        text=f"`old` is not in the file exactly; {_LOOSELY[rung]} it matches {where}. Quote the place you mean "
-        "exactly, with more lines around it.",
-    )
+    text = f"`old` matches {where}. Quote more lines around the place you mean, or set replace_all to change them all."
+    if rung != MatchLevel.EXACT:
+        advice = "Quote the place you mean exactly, with more lines around it."
+        text = f"`old` is not in the file exactly; {_LOOSELY[rung]} it matches {where}. {advice}"
+    return EditRefusal(reason=EditRefusalReason.AMBIGUOUS, text=text)
 
 
 def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> EditRefusal:
@@ -104,8 +98,8 @@ def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[st
         parts.append("`...` does not stand for left-out lines: quote every line.")
     if any("\ufffd" in line for line in old):
         parts.append("It quotes a replacement character: bytes that are not UTF-8 cannot be quoted, leave them out.")
-    there = find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])
-    if there and any(map(fold_and_strip_line, new)):
+    there = file_text.find_line_sequences(bodies, new, file_text.LINE_KEYS[MatchLevel.TRAILING])
+    if there and any(map(file_text.fold_and_strip_line, new)):
         parts.append(f"The text of `new` is already there, at line {there[0] + 1}: was this edit made before?")
     if nearest := _find_nearest(bodies, old):
         start, end = nearest
@@ -132,7 +126,7 @@ def _has_tabs(lines: Iterable[str]) -> bool:
 def _number_lines(bodies: Sequence[str], start: int, end: int) -> str:
     lines = []
     for number, body in enumerate(bodies[start : min(end, start + _SHOWN_LINES)], start=start + 1):
-        line = f"{number}\t{replace_surrogates(body[:_SHOWN_CHARS])}"
+        line = f"{number}\t{file_text.replace_surrogates(body[:_SHOWN_CHARS])}"
         if len(body) > _SHOWN_CHARS:
             line = f"{line} …"
         lines.append(line)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from orchestrator.agent.edits import matching
-from orchestrator.agent.edits.file_text import FileLine, FileText, Splice, align_lines
-from orchestrator.agent.edits.matching import MatchLevel
+from orchestrator.agent.edits import file_text
+from orchestrator.agent.edits.file_text import FileLine, FileText, MatchLevel, Splice, align_lines
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _NUMBERED = compile_lazily(r"[ ]*(\d{1,7})(?:(\t|→|[ ]?\||:)(.*))?\Z", re.DOTALL)
@@ -88,9 +87,9 @@ def _build_respelling(here: Sequence[str], old: Sequence[str], rung: MatchLevel)
     if rung == MatchLevel.TRAILING:
         return str
     if rung != MatchLevel.INDENT:
-        letters = _collect_letters(here, old, matching.fold_line)
+        letters = _collect_letters(here, old, file_text.fold_line)
         return lambda line: _respell_line(line, letters)
-    letters = _collect_letters(here, old, matching.fold_and_strip_line)
+    letters = _collect_letters(here, old, file_text.fold_and_strip_line)
     indent = _Indent.from_lines(here, old)
     return lambda line: indent.apply_to_line(_respell_line(line, letters))
 
@@ -100,10 +99,10 @@ def _collect_letters(here: Sequence[str], old: Sequence[str], key: Callable[[str
     letters: dict[str, set[str]] = {}
     for real, quoted in zip(here, old, strict=True):
         size, skip_real, skip_quoted = len(key(quoted)), 0, 0
-        if key is matching.fold_and_strip_line:
-            skip_real, skip_quoted = len(matching.get_indentation(real)), len(matching.get_indentation(quoted))
+        if key is file_text.fold_and_strip_line:
+            skip_real, skip_quoted = len(file_text.get_indentation(real)), len(file_text.get_indentation(quoted))
         for a, b in zip(real[skip_real:][:size], quoted[skip_quoted:][:size], strict=True):
-            if b in matching.FOLDABLE_CHARACTERS:
+            if b in file_text.FOLDABLE_CHARACTERS:
                 letters.setdefault(b, set()).add(a)
     return letters
 
@@ -183,8 +182,8 @@ class _Indent:
     def from_lines(cls, here: Sequence[str], old: Sequence[str]) -> "_Indent":
         pairs = []
         for real, quoted in zip(here, old, strict=True):
-            if matching.fold_and_strip_line(quoted):
-                pairs.append((matching.get_indentation(real), matching.get_indentation(quoted)))
+            if file_text.fold_and_strip_line(quoted):
+                pairs.append((file_text.get_indentation(real), file_text.get_indentation(quoted)))
         steps = {_find_step(real, quoted) for real, quoted in pairs}
         step = steps.pop()
         if steps or step is None:
@@ -194,7 +193,7 @@ class _Indent:
         return cls(*step, frozenset(quoted for _, quoted in pairs))
 
     def apply_to_line(self, line: str) -> str:
-        if not matching.fold_and_strip_line(line):
+        if not file_text.fold_and_strip_line(line):
             return line
         if not self.is_missing:
             if not line.startswith(self.prefix):
@@ -202,8 +201,8 @@ class _Indent:
                     "`old` is indented deeper than the file, and `new` not everywhere as deep as `old`"
                 )
             return line.removeprefix(self.prefix)
-        depth = self.prefix + matching.get_indentation(line)
-        if " " in depth and "\t" in depth and matching.get_indentation(line) not in self.known:
+        depth = self.prefix + file_text.get_indentation(line)
+        if " " in depth and "\t" in depth and file_text.get_indentation(line) not in self.known:
             raise UnsafeReplacement("the new lines would be indented with tabs and spaces mixed")
         return self.prefix + line
 

@@ -8,7 +8,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile
 from orchestrator.judge.files.path_protection import is_test_path
-from orchestrator.judge.gate_files.command_words import join_path
+from orchestrator.judge.gate_files.command_lines import join_path
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents

@@ -17,7 +17,7 @@ from orchestrator.judge.files.changed_file import SYMLINK_MODE
 from orchestrator.judge.review.lens_views import MAX_VIEW_CHARS, build_code_view, build_codebase_view, build_diff_view
 from orchestrator.judge.review.patch_order import order_patch
 from orchestrator.judge.rules.registry import PROMPT_INJECTION_RULES
-from orchestrator.judge.source.hidden_text import escape_hidden_text
+from orchestrator.judge.source.reviewer_addresses import escape_hidden_text
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text

@@ -28,9 +28,9 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import BlobLost
-from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
+from orchestrator.judge.gate import check_runner
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
 from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
-from orchestrator.judge.gate.injection import REPORT_VARIABLE, SandboxInjection
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
@@ -42,7 +42,7 @@ read -r canary && mkdir "${FILE%/*}/$canary" && cat >"${FILE%/*}/$canary/$canary
 export PYTHONPATH="${FILE%/*}/$canary${PYTHONPATH:+:$PYTHONPATH}"
 export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -p $canary"
 unset canary
-""".replace("FILE", REPORT_VARIABLE)
+""".replace("FILE", check_runner.REPORT_VARIABLE)
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
     "must_fail_by_assert": "that must fail by `assert`",
@@ -114,7 +114,7 @@ class CanaryRunner:
         """Return True if it is worth a try: by the gate's words, or by what it printed on the base."""
         if "pytest" in self._gate.run or "py.test" in self._gate.run:
             return True
-        known = self._ledger.state.get_baseline_receipts().get(build_check_key(self._gate))
+        known = self._ledger.state.get_baseline_receipts().get(check_runner.build_check_key(self._gate))
         return known is not None and bool(count_tests_of_runs(await self._ledger.read_text(known.output)))
 
     async def _announce_off(self, subject: str, why: str) -> None:
@@ -140,13 +140,15 @@ class CanaryRunner:
     async def _list_known(self, tree: TreeId) -> list[tuple[Receipt, Outcomes]]:
         """Return earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
         known = []
-        for receipt in list_runs(self._ledger.state, build_check_key(self._spec), tree, self._runner.environment):
+        for receipt in list_runs(
+            self._ledger.state, check_runner.build_check_key(self._spec), tree, self._runner.environment
+        ):
             with suppress(BlobLost):
                 known.append((receipt, await read_outcomes(self._ledger, receipt) or {}))
         return known
 
 
-def build_canary_injection(tests: Iterable[str]) -> SandboxInjection:
+def build_canary_injection(tests: Iterable[str]) -> check_runner.SandboxInjection:
     """Return the plugin with these of its tests, with names that are drawn anew. Blocks while it is read."""
     source = files("orchestrator.judge.canary").joinpath("pytest_plugin.py").read_text()
     plugin, module = f"p{secrets.token_hex(5)}", f"test_{secrets.token_hex(5)}"
@@ -156,7 +158,7 @@ def build_canary_injection(tests: Iterable[str]) -> SandboxInjection:
         drawn_names[test] = drawn
         recorded_names[drawn] = test.replace("_", "-")
     text = f"{plugin}\n{source}\n\nMODULE = {module!r}\nNAMES = {drawn_names!r}\n"
-    return SandboxInjection(_LOADING_SCRIPT, text, recorded_names)
+    return check_runner.SandboxInjection(_LOADING_SCRIPT, text, recorded_names)
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:

@@ -14,7 +14,7 @@ from orchestrator.domain.judging.check import CheckSpec
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.judge.gate.injection import REPORT_VARIABLE
+from orchestrator.judge.gate.check_runner import REPORT_VARIABLE
 from orchestrator.ports.hands import CommandEnding, Hands, ShellCommand
 
 _RESULT = "ORCHESTRATE_LINES"

@@ -22,11 +22,9 @@ def start_coverage(place: str, root: str, paths: list[str]) -> None:
         import coverage
     except Exception:  # noqa: BLE001 -- a Python that is too old for it runs on without
         return
-    is_odd = any(sign in path for path in paths for sign in _GLOB)
-    if is_odd:
+    include = [f"{root}/{path}" for path in paths]
+    if not set(_GLOB).isdisjoint("".join(paths)):
         include = [f"{root}/*"]
-    else:
-        include = [f"{root}/{path}" for path in paths]
     watch = coverage.Coverage(
         data_file=f"{place}/data", data_suffix=True, auto_data=True, include=include, config_file=False
     )

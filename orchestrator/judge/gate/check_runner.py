@@ -1,7 +1,12 @@
-"""Running one check on one tree, in a fresh workspace, into a receipt."""
+"""Running one check on one tree, in a fresh workspace, into a receipt.
+
+Files may be put into the sandbox beside it, under names drawn anew for each run and kept nowhere.
+"""
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +19,35 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.gate.flakiness import find_new_flakes
-from orchestrator.judge.gate.injection import NO_INJECTION, REPORT_VARIABLE, SandboxInjection
 from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import CommandEnding, CommandResult, Hands, ShellCommand
 from orchestrator.ports.ledger import Ledger
+
+REPORT_VARIABLE = "ORCHESTRATE_REPORT"
+"""The variable that holds where a check is to write its report."""
+
+
+@dataclass(frozen=True)
+class SandboxInjection:
+    """Lines of shell before the command, and what they read; `names` maps what was drawn to how it is recorded.
+
+    The lines are always the same, so that two runs differ in nothing that is kept.
+    """
+
+    before: str
+    stdin: str
+    names: Mapping[str, str]
+
+    def hide_drawn_names(self, text: str) -> str:
+        """Return a text as it is recorded, without anything that was drawn."""
+        for drawn, name in self.names.items():
+            text = text.replace(drawn, name)
+        return text
+
+
+NO_INJECTION = SandboxInjection("", "", {})
+
 
 _ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024

@@ -1,9 +1,40 @@
-"""The difference between a tree and the baseline: per test where outcomes are known, else by exit code."""
+"""The difference between a tree and the baseline: per test where outcomes are known, else by exit code.
 
-from collections.abc import Iterator
+Symptoms of it are looked for in all of a check, or only in the files of some tests.
+"""
 
-from orchestrator.domain.judging.check import PASSED_OUTCOMES, Difference, Outcomes, TestOutcome
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from orchestrator.domain.judging.check import PASSED_OUTCOMES, CheckSpec, Difference, Outcomes, TestOutcome
+from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, MISSING_SUFFIX, get_symptom_test, select_symptoms
 from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID, is_test_id
+
+NarrowCheckBuilder = Callable[[CheckSpec, Sequence[str]], CheckSpec | None]
+"""The check as it runs the files of these tests and nothing else; None where that cannot be told."""
+
+
+def narrow_check(spec: CheckSpec, symptoms: Sequence[str], narrow: NarrowCheckBuilder | None) -> CheckSpec | None:
+    """Return the narrow check for these symptoms; None if one of them only shows in the whole, or nothing narrows it.
+
+    A missing test is one of those: a narrow run could lack it for having been narrowed wrongly.
+    """
+    if narrow is None or any(symptom == GATE_SYMPTOM or symptom.endswith(MISSING_SUFFIX) for symptom in symptoms):
+        return None
+    return narrow(spec, list(dict.fromkeys(map(get_symptom_test, symptoms))))
+
+
+def compare_narrow_run(baseline: Outcomes, outcomes: Outcomes, symptoms: Sequence[str]) -> Difference | None:
+    """Return what a narrow run shows of the symptoms; None if one of their tests did not run in it."""
+    tests = set(map(get_symptom_test, symptoms))
+    if any(is_test_id(test) and test not in outcomes for test in tests):
+        return None
+    before, now = _select_tests(baseline, tests), _select_tests(outcomes, tests)
+    return select_symptoms(compare_outcomes(before, 0, now, 0), frozenset(symptoms) - {GATE_SYMPTOM})
+
+
+def _select_tests(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
+    return {test: outcome for test, outcome in outcomes.items() if test in tests}
+
 
 _CRASHED_FROM = 128
 """Shells report a command that a signal ended as 128 plus the signal's number."""
@@ -106,4 +137,6 @@ def _find_exit_problems(
 
 
 def _format_code(exit_code: int | None) -> str:
-    return "no code" if exit_code is None else str(exit_code)
+    if exit_code is None:
+        return "no code"
+    return str(exit_code)

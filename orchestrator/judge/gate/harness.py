@@ -1,25 +1,17 @@
 """The gate: what the run's checks say of a tree, as the difference to the base."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.judge.files.grants import build_grant_matcher
-from orchestrator.judge.gate import changed_test_ids
-from orchestrator.judge.gate.base_receipts import BaseReceipts
+from orchestrator.judge.gate import changed_test_ids, flakiness
 from orchestrator.judge.gate.baseline import describe_broken_run
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
-from orchestrator.judge.gate.difference import compare_outcomes
-from orchestrator.judge.gate.flakiness import (
-    count_runs_allowed,
-    exclude_flaky_failures,
-    find_tests_seen_both_ways,
-    list_runs_like,
-    read_known_outcomes,
-)
-from orchestrator.judge.gate.narrowing import NarrowCheckBuilder, compare_narrow_run, narrow_check, never_narrow
-from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, Receipts
+from orchestrator.judge.gate.difference import NarrowCheckBuilder, compare_narrow_run, compare_outcomes, narrow_check
+from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, BaseReceipts, Receipts
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -35,7 +27,7 @@ class HarnessGate:
         runner: CheckRunner,
         ledger: Ledger,
         checks: Sequence[CheckSpec],
-        narrow: NarrowCheckBuilder = never_narrow,
+        narrow: NarrowCheckBuilder | None = None,
         *,
         baseline_runner: CheckRunner | None = None,
         is_strict: bool = False,
@@ -84,8 +76,7 @@ class HarnessGate:
         A tree of which only a few tests are red is tested again, `reruns` times in all, and once more if each of them
         is known as flaky by now. What earlier runs of this tree have seen counts, too.
         """
-        total, is_cached, last = Difference(), True, self._checks[-1]
-        keys: list[str] = []
+        total, is_cached, keys = Difference(), True, list[str]()
         for spec in self._checks:
             async with self._receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
@@ -95,9 +86,8 @@ class HarnessGate:
             keys += found
             total += difference
             if not total.is_green:
-                last = spec
                 break
-        is_whole = last == self._checks[-1]
+        is_whole = spec == self._checks[-1]
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=is_cached, is_whole=is_whole)
 
     async def probe_tree(
@@ -107,8 +97,7 @@ class HarnessGate:
 
         Unlike `judge_tree` it takes the first answer, also that a check hangs: whoever asks has to look again.
         """
-        total, is_cached, is_whole = Difference(), True, True
-        keys: list[str] = []
+        total, is_cached, is_whole, keys = Difference(), True, True, list[str]()
         for spec in self._checks:
             async with self._receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
@@ -157,12 +146,12 @@ class HarnessGate:
         """Return what one check says of a tree, with the keys of the receipts which that rests on, newest last."""
         while True:
             receipt = await self._receipts.get_receipt(spec, tree, is_fresh=is_fresh)
-            runs = list_runs_like(self._ledger.state, receipt)
+            runs = flakiness.list_runs_like(self._ledger.state, receipt)
             difference = await self._compare(spec, await self._base.get_receipt(spec), receipt)
             if len(runs) > 1:
-                both_ways = find_tests_seen_both_ways(await read_known_outcomes(self._ledger, runs))
-                difference = exclude_flaky_failures(difference, both_ways)
-            if len(runs) >= count_runs_allowed(self._ledger.state, difference, reruns):
+                both_ways = flakiness.find_tests_seen_both_ways(await flakiness.read_known_outcomes(self._ledger, runs))
+                difference = flakiness.exclude_flaky_failures(difference, both_ways)
+            if len(runs) >= flakiness.count_runs_allowed(self._ledger.state, difference, reruns):
                 keys = dict.fromkeys(run.key for run in (*runs, receipt))
                 return tuple(keys), difference
             tree, is_fresh = tree._replace(purpose=tree.purpose.with_detail("again")), True
@@ -172,17 +161,16 @@ class HarnessGate:
     ) -> tuple[Receipt, Difference, bool]:
         """Return the receipt, what it says, and whether it is one of a narrow run."""
         baseline = await self._base.get_receipt(spec)
-        is_first = len(self._receipts.list_started_runs(spec, tree.tree)) <= look
-        if is_first and (narrow := narrow_check(spec, symptoms, self._narrow)) is not None:
-            receipt = await self._receipts.get_nth_receipt(narrow, tree, look)
+        narrow = None
+        if len(self._receipts.list_started_runs(spec, tree.tree)) <= look:
+            narrow = narrow_check(spec, symptoms, self._narrow)
+        for check in filter(None, (narrow, spec)):
+            receipt = await self._receipts.get_nth_receipt(check, tree, look)
+            if ended := describe_broken_run(check, receipt):
+                return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), check is narrow
             before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
-            if ended := describe_broken_run(narrow, receipt):
-                return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), True
-            if before and now and (difference := compare_narrow_run(before, now, symptoms)) is not None:
-                return receipt, difference, True
-        receipt = await self._receipts.get_nth_receipt(spec, tree, look)
-        if ended := describe_broken_run(spec, receipt):
-            return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), False
+            if check is narrow and before and now and (found := compare_narrow_run(before, now, symptoms)) is not None:
+                return receipt, found, True
         return receipt, await self._compare(spec, baseline, receipt), False
 
     async def _compare(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
@@ -205,7 +193,4 @@ class HarnessGate:
 
     def _list_grants(self) -> Sequence[str]:
         """Return what the plan lets any of its tasks change that is protected: a tree may hold the work of many."""
-        grants: list[str] = []
-        for task in self._ledger.state.tasks.values():
-            grants += task.spec.grants
-        return grants
+        return list(chain.from_iterable(task.spec.grants for task in self._ledger.state.tasks.values()))

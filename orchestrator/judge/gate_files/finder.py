@@ -8,18 +8,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from pathlib import PurePosixPath
 
 from orchestrator.domain.paths.globs import is_glob, matches_glob
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.gate_files.build_files import iterate_command_lines
-from orchestrator.judge.gate_files.command_words import (
-    iterate_simple_commands,
-    iterate_written_paths,
-    join_path,
-    list_program_names,
-)
+from orchestrator.judge.gate_files import command_lines
 
 _IMPLIED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
@@ -82,12 +76,9 @@ def iterate_imported_names(test: bytes) -> Iterator[str]:
 
 def _is_loaded(option: str, word: str) -> bool:
     """Return True if a program that examines files is configured by this word, the one after `option`."""
-    name, _, value = word.partition("=")
-    given = ""
-    if name.startswith("-"):
-        given = value
-    elif option.startswith("-"):
-        given = word
+    name, _, given = word.partition("=")
+    if not name.startswith("-"):
+        given = word * option.startswith("-")
     return option in _LOADS or name in _LOADS or word.startswith("@") or PurePosixPath(given).suffix in _SETTINGS
 
 
@@ -112,7 +103,7 @@ class GateFileFinder:
         """
         found: dict[str, frozenset[str]] = {}
         here = folder
-        for words in iterate_simple_commands(command):
+        for words in command_lines.iterate_simple_commands(command):
             if words[0] in _CHANGES_FOLDER and len(words) > 1:
                 here = next(self._find_folders(words[1], (here, folder, "")), here)
             folders = tuple(dict.fromkeys(("", folder, here, *self._find_given_folders(words, ("", here)))))
@@ -128,7 +119,7 @@ class GateFileFinder:
         name = PurePosixPath(path)
         says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
         folder = path.rpartition("/")[0]
-        for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
+        for line in command_lines.iterate_command_lines(path, content.decode("utf-8", "replace"), words):
             for file, told in self.find_named_files(line, folder).items():
                 if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:
                     found[file] = found.get(file, frozenset()) | told
@@ -146,34 +137,31 @@ class GateFileFinder:
         return {fold_path(path): path for path in self._paths}
 
     def _find_named(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-        names = list_program_names(words)
+        names = command_lines.list_program_names(words)
         for name in dict.fromkeys(names):
             for file in _IMPLIED.get(name, ()):
-                yield from self._find_existing(join_path(folder, file) for folder in folders)
+                yield from self._find_existing(command_lines.join_path(folder, file) for folder in folders)
         for at, word in enumerate(words):
             before = frozenset(names[:at])
             if before & _LOOKS_ONLY:
                 continue
             option = words[at - 1] if at else ""
-            if before & _EXAMINES and not _is_loaded(option, word):
-                continue
-            found = self._find_word(word, folders, is_module=option in {"-m", "-p"})
-            for path in found:
-                if not self._is_product(path):
-                    yield path
+            if not before & _EXAMINES or _is_loaded(option, word):
+                found = self._find_word(word, folders, is_module=option in {"-m", "-p"})
+                yield from filterfalse(self._is_product, found)
 
     def _find_word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
-        for text in iterate_written_paths(word):
+        for text in command_lines.iterate_written_paths(word):
             for folder in folders:
                 yield from self._find_fitting(folder, text)
                 if is_module:
                     yield from self._find_module(folder, text)
 
     def _find_fitting(self, folder: str, text: str) -> Iterator[str]:
-        path = join_path(folder, text)
+        path = command_lines.join_path(folder, text)
         if not path:
             return
-        yield from self._find_existing((path, join_path(path, "__main__.py")))
+        yield from self._find_existing((path, command_lines.join_path(path, "__main__.py")))
         if any(char in path for char in "*?[") and path[0] not in "*?[" and is_glob(path):
             fitting = [known for known in self._paths if matches_glob(path, known)]
             if len(fitting) <= _MOST_FILES:
@@ -185,23 +173,21 @@ class GateFileFinder:
         ends = (f"{inside}.py", f"{inside}/__main__.py", f"{inside}/__init__.py")
         roots = dict.fromkeys((folder, *_SOURCES))
         for root in roots:
-            yield from self._find_existing(join_path(root, end) for end in ends)
+            yield from self._find_existing(command_lines.join_path(root, end) for end in ends)
 
     def _find_existing(self, paths: Iterable[str | None]) -> Iterator[str]:
         """Yield paths that exist as they are spelt or if a file system ignores case; links with their targets."""
         for path in filter(None, paths):
-            if known := self._by_fold.get(fold_path(path)):
-                yield known
+            spelt = [path]
             for link, target in self._links.items():
                 if path == link or path.startswith(f"{link}/"):
-                    linked = f"{target}{path.removeprefix(link)}"
-                    if known := self._by_fold.get(fold_path(linked)):
-                        yield known
+                    spelt.append(f"{target}{path.removeprefix(link)}")
+            yield from filter(None, map(self._by_fold.get, map(fold_path, spelt)))
 
     def _find_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
-        for path in iterate_written_paths(text):
+        for path in command_lines.iterate_written_paths(text):
             for folder in folders:
-                place = join_path(folder, path)
+                place = command_lines.join_path(folder, path)
                 if place and place in self._folders:
                     yield place
 

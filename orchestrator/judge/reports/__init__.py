@@ -10,16 +10,12 @@ from orchestrator.judge.reports.parsed_report import ParsedReport, is_test_id
 __all__ = ["ParsedReport", "is_test_id", "parse_report"]
 
 _MAX_OUTPUT_BYTES = 64 * 1024 * 1024
-_TEXTS: dict[ReportFormat, Callable[[str], ParsedReport]] = {
-    ReportFormat.TAP: tap.parse_tap,
-    ReportFormat.UNITTEST: unittest_text.parse_unittest_text,
-    ReportFormat.PYTEST_RA: pytest_text.parse_pytest_text,
+_READERS: dict[ReportFormat, tuple[Callable[[str], bool], Callable[[str], ParsedReport]]] = {
+    ReportFormat.TAP: (tap.is_tap_output, tap.parse_tap),
+    ReportFormat.UNITTEST: (unittest_text.is_unittest_output, unittest_text.parse_unittest_text),
+    ReportFormat.PYTEST_RA: (pytest_text.is_pytest_output, pytest_text.parse_pytest_text),
 }
-_DETECTORS: tuple[tuple[Callable[[str], bool], ReportFormat], ...] = (
-    (tap.is_tap_output, ReportFormat.TAP),
-    (unittest_text.is_unittest_output, ReportFormat.UNITTEST),
-    (pytest_text.is_pytest_output, ReportFormat.PYTEST_RA),
-)
+"""Format → what tells that a text is in it, and what reads it; the surest first."""
 
 
 def parse_report(
@@ -37,11 +33,10 @@ def parse_report(
     if kind == ReportFormat.JUNIT or (kind == ReportFormat.AUTO and report is not None):
         return _add_exit_code(_parse_junit(report, text), exit_code)
     if kind == ReportFormat.AUTO:
-        found = next((evident for looks_like, evident in _DETECTORS if looks_like(text)), None)
-        if found is None:
+        kind = next((known for known, (looks_like, _) in _READERS.items() if looks_like(text)), kind)
+        if kind == ReportFormat.AUTO:
             return ParsedReport(problem=problem)
-        kind = found
-    parsed = _TEXTS[kind](text)
+    parsed = _READERS[kind][1](text)
     stopped = pytest_text.find_early_stop(text) if kind == ReportFormat.PYTEST_RA else ""
     problems = "; ".join(filter(None, (parsed.problem, stopped, problem)))
     return _add_exit_code(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)

@@ -54,6 +54,11 @@ class OutcomeTally:
         self.outcomes[test_id] = min(outcome, self.outcomes.get(test_id, outcome), key=WORST_FIRST.index)
 
 
+def remove_styling(line: str) -> str:
+    """Return a line of a tool's output without colours."""
+    return _STYLING.sub("", line)
+
+
 def iterate_plain_lines(text: str) -> Iterator[str]:
     """Return the lines of a test runner's output without colours and carriage returns."""
-    return (_STYLING.sub("", line).rstrip("\r") for line in text.split("\n"))
+    return (remove_styling(line).rstrip("\r") for line in text.split("\n"))

@@ -137,14 +137,11 @@ class _Reader:
         if is_opening:
             name = name.removesuffix("{").strip()
         name = name or level.subtest or _UNNAMED
-        level.opened = ""
-        if is_opening:
-            level.opened = name
+        level.opened = name * is_opening
         prefix = self._get_prefix(level)
         level.results += _add_prefix((*prefix, name), level.inner)
         level.results.append(((*prefix, name), outcome))
-        number = int(match[3]) if match[3] else None
-        level.numbers.append(number)
+        level.numbers.append(int(match[3]) if match[3] else None)
         level.inner, level.subtest = [], ""
 
     def _close_subtest(self, level: _Level) -> None:
@@ -153,9 +150,7 @@ class _Reader:
             level.inner, level.opened = [], ""
 
     def _get_prefix(self, level: _Level) -> tuple[str, ...]:
-        if level.indent == 0:
-            return self._group
-        return ()
+        return self._group * (level.indent == 0)
 
     def _check_plan(self, level: _Level) -> None:
         if level.planned is None or len(level.numbers) >= level.planned:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.reports.parsed_report import remove_styling
 
 _LINE_CHARS = 300
-_STYLING = compile_lazily(r"\x1b\[[0-9;:]*[A-Za-z]")
 _NODE = compile_lazily(r"Node\.js v\d|\s+at .*\((?:node:)?internal/")
 _PYTHON = compile_lazily(r'Traceback \(most recent call last\):|\s*File "[^"]+", line \d+')
 _EXCEPTION = compile_lazily(r"(?:Uncaught )?[A-Za-z_$][\w.$]*(?:Error|Exception|Exit|Interrupt|Warning)\b.*")
@@ -35,14 +35,12 @@ class OutputKind(StrEnum):
 def detect_output_kind(output: str) -> OutputKind:
     """Return the kind of tool that printed the output: by marks that only tools of this kind leave."""
     lines = _read_lines(output)
-    marks = (
-        (OutputKind.NODE, _NODE.match),
-        (OutputKind.PYTHON, _PYTHON.match),
-        (OutputKind.LINTER, _LINT_FINDING.fullmatch),
-    )
-    for kind, matches in marks:
-        if any(map(matches, lines)):
-            return kind
+    if any(map(_NODE.match, lines)):
+        return OutputKind.NODE
+    if any(map(_PYTHON.match, lines)):
+        return OutputKind.PYTHON
+    if any(map(_LINT_FINDING.fullmatch, lines)):
+        return OutputKind.LINTER
     return OutputKind.OTHER
 
 
@@ -55,6 +53,7 @@ def find_telling_line(output: str) -> str:
     type checkers the first finding, of anything else the last line.
     """
     lines = _read_lines(output)
+    found = ""
     match detect_output_kind(output):
         case OutputKind.NODE:
             found = next(filter(_EXCEPTION.match, lines), "")
@@ -62,8 +61,6 @@ def find_telling_line(output: str) -> str:
             found = _find_exception(lines)
         case OutputKind.LINTER:
             found = next(filter(_LINT_FINDING.fullmatch, lines), "")
-        case OutputKind.OTHER:
-            found = ""
     return (found or (lines or [""])[-1]).strip()[:_LINE_CHARS]
 
 
@@ -84,5 +81,4 @@ def _find_exception(lines: Sequence[str]) -> str:
 
 def _read_lines(output: str) -> list[str]:
     """Return the lines that are not blank, without colours."""
-    lines = (_STYLING.sub("", line).rstrip() for line in output.splitlines())
-    return list(filter(None, lines))
+    return list(filter(None, map(str.rstrip, map(remove_styling, output.splitlines()))))

@@ -6,15 +6,8 @@ from dataclasses import dataclass, field
 
 from orchestrator.domain.judging.check import TestOutcome
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.reports.parsed_report import (
-    COLLECTION_PREFIX,
-    SET_UP_PREFIX,
-    SUITE_PREFIX,
-    OutcomeTally,
-    ParsedReport,
-    is_test_id,
-    iterate_plain_lines,
-)
+from orchestrator.judge.reports import parsed_report
+from orchestrator.judge.reports.parsed_report import OutcomeTally, ParsedReport
 
 _HEADER = compile_lazily(
     r"(?:  )?(?P<name>(?:set|tear)\S+(?= \()|\S+(?= \([^()\s]*\.)) \((?P<where>[^()\s]+)\)(?: \[.*?\])?(?: \(.*?\))?"
@@ -94,8 +87,8 @@ class _Run:
         """A sentence on outcomes that are missing; empty if none is."""
         if self.ran is None:
             return "the unittest output is cut off: it does not say how many tests ran"
-        shown = [test.test_id for test in self.shown if not test.test_id.startswith(SET_UP_PREFIX)]
-        read = max(len({*shown, *filter(is_test_id, self.red.outcomes)}), len(shown))
+        shown = [test.test_id for test in self.shown if not test.test_id.startswith(parsed_report.SET_UP_PREFIX)]
+        read = max(len({*shown, *filter(parsed_report.is_test_id, self.red.outcomes)}), len(shown))
         if read >= self.ran:
             return ""
         return f"unittest ran {self.ran} tests, but only {read} could be read: was -v given?"
@@ -104,7 +97,7 @@ class _Run:
 def is_unittest_output(text: str) -> bool:
     """Return True on strong evidence of verbose unittest output: tests with outcomes, and the closing line."""
     shown, is_closed = 0, False
-    for run in _read_runs(iterate_plain_lines(text)):
+    for run in _read_runs(parsed_report.iterate_plain_lines(text)):
         is_closed = is_closed or run.ran is not None
         for test in run.shown:
             shown += any(test.iterate_outcomes())
@@ -113,7 +106,7 @@ def is_unittest_output(text: str) -> bool:
 
 def parse_unittest_text(text: str) -> ParsedReport:
     """Read the outcomes. Ids are `module.Class.test`."""
-    runs = _read_runs(iterate_plain_lines(text))
+    runs = _read_runs(parsed_report.iterate_plain_lines(text))
     if not runs:
         return ParsedReport(outcomes={}, problem="the output holds no test of unittest: was -v given?")
     tally, problems = OutcomeTally(), list[str]()
@@ -186,14 +179,15 @@ class _Reader:
 def _build_id(match: re.Match[str]) -> str:
     name, where = match["name"], match["where"]
     if name in _FIXTURES:
-        return f"{SET_UP_PREFIX}{name} {where}"
+        return f"{parsed_report.SET_UP_PREFIX}{name} {where}"
     if where.startswith("unittest.loader."):
-        return f"{COLLECTION_PREFIX}{name}"
+        return f"{parsed_report.COLLECTION_PREFIX}{name}"
     if where.rpartition(".")[2] == name:
         return where
     return f"{where}.{name}".lstrip(".")
 
 
 def _build_section_id(title: str) -> str:
-    match = _TITLE.match(title)
-    return _build_id(match) if match else f"{SUITE_PREFIX}{title.strip()}"
+    if match := _TITLE.match(title):
+        return _build_id(match)
+    return f"{parsed_report.SUITE_PREFIX}{title.strip()}"

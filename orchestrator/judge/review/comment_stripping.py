@@ -1,6 +1,7 @@
 """Source without its comments, docstrings and hidden characters, line for line, for a reviewer who shall see code only.
 
 What is taken for a comment is hidden from that reviewer, so where a file leaves any doubt it is not stripped at all.
+Languages other than Python are read without parsing.
 """
 
 import ast
@@ -9,11 +10,154 @@ import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.source.comment_spans import find_comment_syntax, find_comments
-from orchestrator.judge.source.hidden_text import remove_hidden_text
 from orchestrator.judge.source.python_syntax import parse_python, tokenize_python
+from orchestrator.judge.source.reviewer_addresses import remove_hidden_text
+
+_NEVER = compile_lazily(r"(?!)")
+
+
+@dataclass(frozen=True)
+class CommentSyntax:
+    """The ways in which a family of languages writes comments and strings.
+
+    Attributes:
+        line: what begins a comment that ends with its line.
+        block: what begins and ends one that may be longer.
+        quotes: what strings stand in; in those of `raw` a backslash is one, those of `long` may hold ends of lines.
+        unsure: what, earlier on its line and outside of strings, makes a comment doubtful.
+        unsure_string: what, earlier on its line and outside of strings, makes a string doubtful.
+        nesting: what in a string may hold strings itself.
+        ambiguous: what makes a whole file doubtful.
+        needs_space: whether a comment stands at the beginning of a line or after a space only.
+    """
+
+    line: str = ""
+    block: tuple[str, str] | None = None
+    quotes: str = "\"'"
+    raw: str = ""
+    long: str = ""
+    unsure: re.Pattern[str] = _NEVER
+    unsure_string: re.Pattern[str] = _NEVER
+    nesting: re.Pattern[str] = _NEVER
+    ambiguous: re.Pattern[str] = _NEVER
+    needs_space: bool = False
+
+
+_SLASH = compile_lazily(r"/")
+_LONG_QUOTES = compile_lazily(r"\"{3}|'{3}")
+_C = CommentSyntax(
+    *("//", ("/*", "*/")),
+    unsure=_SLASH,
+    # trigraphs, a comment's mark or its line that goes on below, and names of headers, which may hold such marks
+    ambiguous=compile_lazily(r"\"{3}|\?\?/|[/*][^\n]*\\[ \t]*\n|include\s*\(?\s*<[^>\n]*/[/*]"),
+)
+_JAVA = CommentSyntax(
+    "//", ("/*", "*/"), unsure=_SLASH, ambiguous=compile_lazily(r"\"{3}|\\u")
+)  # an escape may end a line
+_C_SHARP = CommentSyntax(
+    "//", ("/*", "*/"), unsure=_SLASH, ambiguous=compile_lazily(r"\"{3}|^[ \t]*#[ \t]*if", re.MULTILINE)
+)
+_SCRIPT = CommentSyntax(
+    *("//", ("/*", "*/"), "\"'`"),
+    long="`",
+    unsure=_SLASH,
+    unsure_string=_SLASH,  # it may begin a regular expression, which may hold anything
+    nesting=compile_lazily(r"\$\{(?![\w.\[\]() ]*\})"),
+    ambiguous=compile_lazily(r"\A#!|<!--|-->|</|/>"),  # JSX holds plain text, HTML's comments end with their line
+)
+_GO = CommentSyntax(
+    *("//", ("/*", "*/"), "\"'`"),
+    raw="`",
+    long="`",
+    unsure=_SLASH,
+    ambiguous=compile_lazily(r"//go:|//export |[\"`]C[\"`]"),  # comments that the compiler obeys, or hands to that of C
+)
+_SHELL = CommentSyntax(
+    "#",
+    raw="'",
+    unsure=compile_lazily(r"[\\`({]"),
+    nesting=compile_lazily(r"`|\$[({]"),
+    ambiguous=compile_lazily(r"<<|\\\n#"),
+    needs_space=True,
+)
+_YAML = CommentSyntax(
+    "#", raw="'", ambiguous=compile_lazily(r"[|>][-+0-9]*[ \t]*(?:#.*)?$", re.MULTILINE), needs_space=True
+)
+_BY_SUFFIX = {
+    **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp"), _C),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"), _SCRIPT),
+    **dict.fromkeys((".sh", ".bash"), _SHELL),
+    **dict.fromkeys((".yml", ".yaml"), _YAML),
+    ".java": _JAVA,
+    ".cs": _C_SHARP,
+    ".go": _GO,
+    ".toml": CommentSyntax("#", raw="'", ambiguous=_LONG_QUOTES),
+}
+"""Languages whose strings may hold code with strings of its own, or quotes that begin none, are not among them."""
+
+
+def find_comment_syntax(path: str) -> CommentSyntax | None:
+    """Return how comments are written in a file, by its name; None if nobody knows."""
+    return _BY_SUFFIX.get(PurePosixPath(path).suffix)
+
+
+def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | None:
+    """Return the spans of a text's comments; None if something in it could be read in more than one way."""
+    if syntax.ambiguous.search(text):
+        return None
+    spans: list[tuple[int, int]] = []
+    at, before = 0, ""  # `before`: what stands on the line so far, outside of strings and comments
+    while at < len(text):
+        if text[at] in syntax.quotes:
+            is_prefixed = text[at - 1 : at].isalnum() or text[at - 1 : at] in {"_", "@", "#", "$"}
+            is_unsure = is_prefixed or syntax.unsure_string.search(before)
+            end = None if is_unsure else _find_string_end(text, at, syntax)
+        elif _begins_comment(text, at, syntax):
+            end = None if syntax.unsure.search(before) else _find_comment_end(text, at, syntax)
+            spans.append((at, end or at))
+        else:
+            before = "" if text[at] == "\n" else before + text[at]
+            end = at + 1
+        if end is None:
+            return None
+        at = end
+    return spans
+
+
+def _begins_comment(text: str, at: int, syntax: CommentSyntax) -> bool:
+    if syntax.block and text.startswith(syntax.block[0], at):
+        return True
+    is_free = not syntax.needs_space or at == 0 or text[at - 1].isspace()
+    return bool(syntax.line) and text.startswith(syntax.line, at) and is_free
+
+
+def _find_comment_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
+    if syntax.block and text.startswith(syntax.block[0], at):
+        end = text.find(syntax.block[1], at + len(syntax.block[0]))
+        return None if end < 0 else end + len(syntax.block[1])
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _find_string_end(text: str, at: int, syntax: CommentSyntax) -> int | None:
+    """Return the end of a string; None if it does not end on its line as it has to, or holds code with strings."""
+    quote, start = text[at], at
+    at += 1
+    while at < len(text):
+        if text[at] == "\\" and quote not in syntax.raw:
+            at += 2
+        elif text[at] == quote:
+            return None if syntax.nesting.search(text, start, at) else at + 1
+        elif text[at] == "\n" and quote not in syntax.long:
+            return None
+        else:
+            at += 1
+    return None
+
 
 _MOST_CHARS = 400_000
 _PYTHON = (".py", ".pyi")

@@ -8,8 +8,7 @@ from orchestrator.domain.judging.review import LineRange, ReviewMaterial
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.judge.files.classification import is_binary
 from orchestrator.judge.review.comment_stripping import strip_comments
-from orchestrator.judge.source.hidden_text import escape_hidden_text, remove_hidden_text
-from orchestrator.judge.source.reviewer_addresses import remove_addresses, remove_addresses_from_name
+from orchestrator.judge.source import reviewer_addresses
 from worktrees.diffs.file_diffs import Diff, FileDiff
 from worktrees.diffs.hunks import Hunk, HunkLine
 from worktrees.safety.path_rules import escape_path
@@ -86,7 +85,8 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
     left = MAX_VIEW_CHARS
     for path, content in files.items():
         lines, note = _read_lines(content, left)
-        rows = [str(_Row(" ", number, escape_hidden_text(line))) for number, line in enumerate(lines, start=1)]
+        shown = map(reviewer_addresses.escape_hidden_text, lines)
+        rows = [str(_Row(" ", number, line)) for number, line in enumerate(shown, start=1)]
         left -= sum(map(len, rows))
         parts += [_add_note(escape_path(path), note), *rows, ""]
         places[escape_path(path)] = ()
@@ -100,7 +100,7 @@ def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], 
 
 
 def _clean_name(path: str) -> str:
-    return escape_path(remove_addresses_from_name(remove_hidden_text(path)))
+    return escape_path(reviewer_addresses.remove_addresses_from_name(reviewer_addresses.remove_hidden_text(path)))
 
 
 def _list_spans(hunk: Hunk) -> Iterator[LineRange]:
@@ -135,14 +135,12 @@ def _build_rows(file: FileDiff, sides: FileSides) -> tuple[str, list[_Row]]:
         return "too large, not shown", []
     old = _strip_side(file.old_path or file.path, sides[0], file.old_mode)
     new = _strip_side(file.path, sides[1], file.new_mode)
+    if old is None or new is None:
+        lines = chain.from_iterable(hunk.lines for hunk in file.hunks)
+        return _AS_IT_IS, list(map(_build_row, lines))
     rows: list[_Row] = []
     for hunk in file.hunks:
-        if old is None or new is None:
-            rows += map(_build_row, hunk.lines)
-        else:
-            rows += _build_code_rows(hunk, old, new)
-    if old is None or new is None:
-        return _AS_IT_IS, rows
+        rows += _build_code_rows(hunk, old, new)
     if file.hunks and not rows:
         return "nothing but comments or docstrings differ", rows
     return "", rows
@@ -157,15 +155,14 @@ def _strip_side(path: str, content: bytes | None, mode: str | None) -> Sequence[
     return None
 
 
-def _build_row(line: HunkLine) -> _Row:
-    return _Row(line.kind, _get_number(line), _clean_line(line.text))
-
-
-def _get_number(line: HunkLine) -> int:
-    """Return the number of a line on its own side, 0 if it has none."""
+def _build_row(line: HunkLine, sides: tuple[Sequence[str], Sequence[str]] | None = None) -> _Row:
+    """Return a line as it stands on its own side, where the sides can be told, else as it is."""
+    side, number, text = 1, line.new_number or 0, line.text
     if line.kind == "-":
-        return line.old_number or 0
-    return line.new_number or 0
+        side, number = 0, line.old_number or 0
+    if sides is not None:
+        text = sides[side][number - 1] if 0 < number <= len(sides[side]) else ""
+    return _Row(line.kind, number, _clean_line(text))
 
 
 def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list[_Row]:
@@ -175,7 +172,7 @@ def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list
     for is_context, lines in groupby(hunk.lines, key=lambda line: line.kind == " "):
         held = []
         for line in lines:
-            row = _build_code_row(line, old, new)
+            row = _build_row(line, (old, new))
             if row.text.strip():
                 held.append(row)
         if not is_context:
@@ -183,14 +180,6 @@ def _build_code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list
             has_change = has_change or any(row.sign != " " for row in held)
         rows += held
     return rows if has_change else []
-
-
-def _build_code_row(line: HunkLine, old: Sequence[str], new: Sequence[str]) -> _Row:
-    side = old if line.kind == "-" else new
-    number = _get_number(line)
-    if 0 < number <= len(side):
-        return _Row(line.kind, number, _clean_line(side[number - 1]))
-    return _Row(line.kind, number, "")
 
 
 def _mark_unchanged(rows: Sequence[_Row]) -> list[_Row]:
@@ -204,8 +193,8 @@ def _mark_unchanged(rows: Sequence[_Row]) -> list[_Row]:
 
 def _clean_line(text: str) -> str:
     """Return a line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
-    text = remove_hidden_text(text)
-    return remove_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
+    text = reviewer_addresses.remove_hidden_text(text)
+    return reviewer_addresses.remove_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
 
 
 def _join_runs(numbers: Iterable[int]) -> tuple[LineRange, ...]:

@@ -11,6 +11,11 @@ from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHu
 from orchestrator.judge.files.grants import build_grant_matcher
 
 
+def build_flag(rule: str, text: str, path: str = "", line: int | None = None) -> Finding:
+    """Return a finding that is told, and blocks nothing."""
+    return Finding(rule=rule, text=text, path=path, line=line, is_blocking=False)
+
+
 @dataclass(frozen=True)
 class NewTestOutcomes:
     """Test id → outcome on the base, on the candidate, and on the base with the candidate's new tests in it.

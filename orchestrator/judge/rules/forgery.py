@@ -17,9 +17,84 @@ from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.always_equal import find_always_equal
-from orchestrator.judge.source.harness_detection import TEST_RUNNERS, find_run_inspection, find_test_detection
 from orchestrator.judge.source.name_resolution import NameResolver, resolve_text
 from orchestrator.judge.source.python_syntax import find_nodes, parse_python
+
+_TEST_RUNNERS = frozenset({"pytest", "unittest", "pluggy", "nose", "xdist"})
+_ATTRIBUTES = frozenset({"sys.orig_argv", "sys.settrace", "sys.setprofile"})
+_FRAMES = frozenset(
+    {"inspect.stack", "inspect.currentframe", "inspect.getouterframes", "traceback.extract_stack"}
+    | {"traceback.walk_stack", "sys._getframe", "sys._current_frames"}
+)
+_TEST_NAME = compile_lazily(r"(?=[\w.*/\\-]+\Z).*(?<![a-z])(?:py|unit)?tests?(?![a-z])", re.IGNORECASE)
+"""A name or a path that has to do with tests, and no sentence."""
+_TEST_FILE = compile_lazily(r"(?:^|[/\\])(?:test_[\w*?]*|[\w*?]+_test)\.py$")
+_READERS = frozenset({"read_text", "read_bytes", "read", "readlines", "getsource", "getlines", "getline"})
+_Trick = tuple[str, int]
+"""What was found, in words, and its line."""
+
+
+def _find_run_inspection(tree: ast.Module, names: NameResolver) -> Iterator[_Trick]:
+    """Yield what no code has a reason to ask of the process that runs it, tests included."""
+    for node in find_nodes(tree, ast.Attribute):
+        if (name := names.resolve_name(node)) in _ATTRIBUTES:
+            yield f"uses {name}, by which code can tell that it is being tested", node.lineno
+
+
+def _find_test_detection(tree: ast.Module, names: NameResolver) -> Iterator[_Trick]:
+    """Yield what only code has a reason to ask that does something else while it is being tested."""
+    texts = list(_find_texts(tree))
+    speaks_of_tests = any(_TEST_NAME.match(text) for text, _ in texts)
+    for call in find_nodes(tree, ast.Call):
+        if speaks_of_tests and (name := names.resolve_name(call.func)) in _FRAMES:
+            yield f"looks at who calls it ({name}) and speaks of tests", call.lineno
+            break
+    for node in find_nodes(tree, ast.Attribute):
+        if node.attr == "co_consts":
+            yield "reads constants out of code, such as those that a test expects", node.lineno
+    yield from _find_runner_lookups(tree, names)
+    for text, line in texts:
+        if _TEST_FILE.search(text) and _reads_files(tree):
+            yield f"reads files and names tests ({text}), which hold the answers", line
+            return
+
+
+def _find_runner_lookups(tree: ast.Module, names: NameResolver) -> Iterator[_Trick]:
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Subscript(value=value, slice=part)
+                | ast.Compare(left=part, ops=[ast.In() | ast.NotIn()], comparators=[value])
+            ):
+                pass
+            case ast.Call(func=ast.Attribute(value=value), args=[part, *_]):
+                pass
+            case _:
+                continue
+        if names.resolve_name(value) == "sys.modules" and (resolve_text(part) or "").partition(".")[0] in _TEST_RUNNERS:
+            yield f"looks for {resolve_text(part)} among the loaded modules, although it is no test", node.lineno
+
+
+def _find_texts(tree: ast.Module) -> Iterator[_Trick]:
+    """Yield the texts of a module that are no docstrings, with their lines."""
+    docstrings = {id(node.value) for node in find_nodes(tree, ast.Expr)}
+    for node in find_nodes(tree, ast.expr):
+        if id(node) not in docstrings and (text := resolve_text(node)) is not None:
+            yield text, node.lineno
+
+
+def _reads_files(tree: ast.Module) -> bool:
+    """Return True if anything of a module reads a file."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="open"), args=[_]):
+                return True
+            case ast.Call(func=ast.Name(id="open"), args=[_, mode, *_]) if "r" in (resolve_text(mode) or ""):
+                return True
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _READERS:
+                return True
+    return False
+
 
 _CALLS_ON_IMPORT = frozenset(
     {"os.kill", "os.execv", "os.execve", "os.execvp", "sys.exit", "exit", "quit", "atexit.register"}
@@ -31,8 +106,6 @@ _RUNNER_WORDS_OUTSIDE_TESTS = compile_lazily(rf"{_RUNNER_WORDS.pattern}|(?<!\w)P
 _BUILTINS = frozenset({"builtins", "builtins.__dict__", "__builtins__"})
 _REPLACES_BUILTIN = "replaces one of Python's builtins"
 _MAIN_TESTS = frozenset({"__name__ == '__main__'", "'__main__' == __name__"})
-_Trick = tuple[str, int]
-"""What was found, in words, and its line."""
 
 
 def check_forgery(facts: ChangeFacts) -> Iterator[Finding]:
@@ -57,7 +130,7 @@ def _find_tricks(path: str, source: bytes) -> list[_Trick]:
     tricks = [
         *_find_tricks_on_import(_remove_package_exit(path, tree.body), names),
         *_find_silent_exits(tree, names),
-        *find_run_inspection(tree, names),
+        *_find_run_inspection(tree, names),
     ]
     if is_test_path(path):
         tricks += _find_words(tree, _RUNNER_WORDS)
@@ -109,22 +182,21 @@ def _find_silent_exits(tree: ast.Module, names: NameResolver) -> Iterator[_Trick
 
 
 def _find_words(tree: ast.Module, words: re.Pattern[str]) -> Iterator[_Trick]:
-    docstrings = {id(node.value) for node in find_nodes(tree, ast.Expr)}
-    for node in find_nodes(tree, ast.expr):
-        if id(node) not in docstrings and (word := words.search(resolve_text(node) or "")):
-            yield f"speaks of {word[0]}, which belongs to the test run", node.lineno
+    for text, line in _find_texts(tree):
+        if word := words.search(text):
+            yield f"speaks of {word[0]}, which belongs to the test run", line
 
 
 def _find_tricks_outside_tests(tree: ast.Module, names: NameResolver) -> Iterator[_Trick]:
     """Yield what only code that is no test has no reason to do."""
     yield from find_always_equal(tree, names)
-    yield from find_test_detection(tree, names)
+    yield from _find_test_detection(tree, names)
     for node in ast.walk(tree):
         match node:
             case ast.Import() | ast.ImportFrom():
-                for name in sorted(TEST_RUNNERS & _list_imported_modules(node)):
+                for name in sorted(_TEST_RUNNERS & _list_imported_modules(node)):
                     yield f"imports {name}, although it is no test", node.lineno
-            case ast.Call() if (names.resolve_name(node) or "").partition(".")[0] in TEST_RUNNERS:
+            case ast.Call() if (names.resolve_name(node) or "").partition(".")[0] in _TEST_RUNNERS:
                 yield f"imports {names.resolve_name(node)} by its name, although it is no test", node.lineno
             case (
                 ast.Call(func=ast.Name(id="setattr"), args=[of, *_])

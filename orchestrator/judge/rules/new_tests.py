@@ -11,7 +11,7 @@ from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection, is_test_path
 from orchestrator.judge.reports import is_test_id
-from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
+from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes, build_flag
 from orchestrator.judge.source.python_syntax import FunctionNode, parse_python
 
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
@@ -48,7 +48,7 @@ def check_new_tests(facts: ChangeFacts) -> Iterator[Finding]:
     names = join_limited(idle, _MAX_SHOWN)
     if len(idle) < len(added):
         text = f"of {len(added)} new tests these {len(idle)} pass without the change, too: {names}"
-        yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=False)
+        yield build_flag(RuleId.NEW_TESTS, text)
         return
     shown = f"so none shows anything of it ({len(idle)}): {names}"
     text = f"every new test passes without the change, too, {shown}. {_ADVICE}"
@@ -90,8 +90,9 @@ def _is_equivalent(file: ChangedFile) -> bool:
 
 def _dump_behaviour(content: bytes | None) -> str | None:
     """Return the syntax tree of a source without docstrings and type hints as text; None if it cannot be parsed."""
-    tree = parse_python(content or b"")
-    return None if tree is None else ast.dump(_HintRemover().visit(tree))
+    if tree := parse_python(content or b""):
+        return ast.dump(_HintRemover().visit(tree))
+    return None
 
 
 class _HintRemover(ast.NodeTransformer):

@@ -9,8 +9,8 @@ from orchestrator.judge.files.config_sections import find_altered_sections, has_
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection
 from orchestrator.judge.gate_files.finder import fold_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.suppressions import get_suppression_kinds
 from orchestrator.judge.source.additions_only import describe_non_additive_change
-from orchestrator.judge.source.suppression_patterns import get_suppression_kinds
 
 _ADVICE = {
     PathProtection.TESTS: (

@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
-from orchestrator.judge.rules import prompt_injection, unusual_files, whole_change
-from orchestrator.judge.rules.change_facts import ChangeFacts
-from orchestrator.judge.rules.confusable_identifiers import check_confusable_identifiers
-from orchestrator.judge.rules.credentials import check_credentials
-from orchestrator.judge.rules.forgery import check_forgery
-from orchestrator.judge.rules.formatting_only import check_formatting_only
-from orchestrator.judge.rules.linter_settings import check_linter_settings
-from orchestrator.judge.rules.new_tests import check_new_tests
-from orchestrator.judge.rules.protected_files import check_protected_files
-from orchestrator.judge.rules.suppressions import check_suppressions
-from orchestrator.judge.rules.task_scope import check_task_scope
-from orchestrator.judge.rules.weakened_assertions import check_weakened_assertions
+from orchestrator.judge.rules import (
+    forgery,
+    misleading_text,
+    new_tests,
+    protected_files,
+    suppressions,
+    task_scope,
+    unusual_files,
+    weakened_assertions,
+    whole_change,
+)
+from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 
 MAX_FLAGS_PER_RULE = 5
 """Whoever reads more than that of one rule reads none."""
@@ -41,23 +41,23 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.SECRET, whole_change.check_leaked_secrets),
     Rule(RuleId.DROPPED, whole_change.check_left_out_files),
     Rule(RuleId.FLAGGED, whole_change.check_flagged_files),
-    Rule(RuleId.SCOPE, check_task_scope),
-    Rule(RuleId.PROTECTED, check_protected_files),
-    Rule(RuleId.FORGERY, check_forgery),
+    Rule(RuleId.SCOPE, task_scope.check_task_scope),
+    Rule(RuleId.PROTECTED, protected_files.check_protected_files),
+    Rule(RuleId.FORGERY, forgery.check_forgery),
     Rule(RuleId.UNREADABLE, unusual_files.check_unreadable_code),
-    Rule(RuleId.SUPPRESSION, check_suppressions),
-    Rule(RuleId.CREDENTIAL, check_credentials),
-    Rule(RuleId.WEAKENED, check_weakened_assertions),
-    Rule(RuleId.IDENTIFIER, check_confusable_identifiers),
+    Rule(RuleId.SUPPRESSION, suppressions.check_suppressions),
+    Rule(RuleId.CREDENTIAL, misleading_text.check_credentials),
+    Rule(RuleId.WEAKENED, weakened_assertions.check_weakened_assertions),
+    Rule(RuleId.IDENTIFIER, misleading_text.check_confusable_identifiers),
     Rule(RuleId.MODE, unusual_files.check_file_modes),
-    Rule(RuleId.LINTER, check_linter_settings),
+    Rule(RuleId.LINTER, unusual_files.check_linter_settings),
     Rule(RuleId.BINARY, unusual_files.check_binary_files),
     Rule(RuleId.GENERATED, unusual_files.check_generated_files),
-    Rule(RuleId.LAYOUT, check_formatting_only),
-    Rule(RuleId.ADDRESSED, prompt_injection.check_prompt_injection, max_flags=20),
-    Rule(RuleId.HIDDEN_TEXT, prompt_injection.check_hidden_characters, max_flags=20),
+    Rule(RuleId.LAYOUT, unusual_files.check_formatting_only),
+    Rule(RuleId.ADDRESSED, misleading_text.check_prompt_injection, max_flags=20),
+    Rule(RuleId.HIDDEN_TEXT, misleading_text.check_hidden_characters, max_flags=20),
     Rule(RuleId.FLAKY, whole_change.check_flaky),
-    Rule(RuleId.NEW_TESTS, check_new_tests),
+    Rule(RuleId.NEW_TESTS, new_tests.check_new_tests),
 )
 PROMPT_INJECTION_RULES = frozenset({RuleId.ADDRESSED, RuleId.HIDDEN_TEXT})
 """The rules on text that could talk a reviewer into something."""
@@ -103,6 +103,5 @@ def limit_flags(findings: Iterable[Finding], limit: int = MAX_FLAGS_PER_RULE) ->
             kept.append(finding)
     for rule, count in counts.items():
         if count > limit:
-            text = f"and {count - limit} more of the kind `{rule}`"
-            kept.append(Finding(rule=rule, text=text, is_blocking=False))
+            kept.append(build_flag(rule, f"and {count - limit} more of the kind `{rule}`"))
     return tuple(kept)

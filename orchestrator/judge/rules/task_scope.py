@@ -10,7 +10,7 @@ from orchestrator.domain.run.task import Task
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_globs import PathGlobs
-from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 
 _WILDCARDS = frozenset("*?[")
 _MAX_SHOWN = 10
@@ -25,8 +25,7 @@ def check_task_scope(facts: ChangeFacts) -> Iterator[Finding]:
     if not outside:
         return
     paths = join_limited((file.path for file in outside), _MAX_SHOWN)
-    text = f"outside the paths the task expected to change: {paths}"
-    yield Finding(rule=RuleId.SCOPE, text=text, is_blocking=False)
+    yield build_flag(RuleId.SCOPE, f"outside the paths the task expected to change: {paths}")
     for other in facts.parallel_tasks:
         taken = [file.path for file in outside if _belongs_to_task(file, other)]
         if taken:

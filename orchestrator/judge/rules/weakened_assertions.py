@@ -15,7 +15,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path
-from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
 from orchestrator.judge.source.assertions import list_assertions, list_function_assertions
 from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, parse_python
@@ -57,21 +57,17 @@ def check_weakened_assertions(facts: ChangeFacts) -> Iterator[Finding]:
         if new is not None:
             rest.pop(id(new))
             for line, loss in _find_losses(old, new):
-                yield _build_finding(new.path, line, loss)
+                yield build_flag(RuleId.WEAKENED, f"{new.path}:{line} {loss}", new.path, line)
         elif old.is_collected:
             removed.append(old)
     yield from _report_removed(removed)
     yield from _check_new([one for one in rest.values() if (one.path, one.name) not in known], after)
 
 
-def _build_finding(path: str, line: int, problem: str) -> Finding:
-    text = f"{path}:{line} {problem}"
-    return Finding(rule=RuleId.WEAKENED, text=text, path=path, line=line, is_blocking=False)
-
-
 def _parse_functions(path: str, content: bytes | None) -> list[TestFunction]:
-    tree = parse_python(content or b"")
-    return [] if tree is None else list_test_functions(path, tree)
+    if tree := parse_python(content or b""):
+        return list_test_functions(path, tree)
+    return []
 
 
 def _match_functions(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> dict[int, TestFunction]:
@@ -206,7 +202,7 @@ def _report_removed(tests: Sequence[TestFunction]) -> Iterator[Finding]:
         names_by_path.setdefault(test.path, []).append(test.last_name)
     for path, names in names_by_path.items():
         text = f"{path}: gone without a successor: {join_limited(names, _MAX_SHOWN)}"
-        yield Finding(rule=RuleId.WEAKENED, text=text, path=path, is_blocking=False)
+        yield build_flag(RuleId.WEAKENED, text, path)
 
 
 def _check_new(new: Sequence[TestFunction], known: Sequence[TestFunction]) -> Iterator[Finding]:
@@ -219,7 +215,8 @@ def _check_new(new: Sequence[TestFunction], known: Sequence[TestFunction]) -> It
             problem = f"{name} is new and asserts nothing"
         else:
             continue
-        yield _build_finding(test.path, test.node.lineno, problem)
+        line = test.node.lineno
+        yield build_flag(RuleId.WEAKENED, f"{test.path}:{line} {problem}", test.path, line)
 
 
 def _can_fail(function: FunctionNode, asserting: Collection[str]) -> bool:

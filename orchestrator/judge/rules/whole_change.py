@@ -6,7 +6,7 @@ from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.classification import count_reviewed_lines
-from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 
 MAX_CHANGED_LINES = 5_000
 _MAX_FILES_SHOWN = 10
@@ -39,15 +39,13 @@ def check_leaked_secrets(facts: ChangeFacts) -> Iterator[Finding]:
 def check_left_out_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding that names the first of the files that the snapshot left out, with reasons; it blocks nothing."""
     if facts.left_out_files:
-        text = f"left out: {_join_files(facts.left_out_files)}"
-        yield Finding(rule=RuleId.DROPPED, text=text, is_blocking=False)
+        yield build_flag(RuleId.DROPPED, f"left out: {_join_files(facts.left_out_files)}")
 
 
 def check_flagged_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding that names the first files that a reviewer should know of, with reasons; it blocks nothing."""
     if facts.flagged_files:
-        text = f"to be looked at: {_join_files(facts.flagged_files)}"
-        yield Finding(rule=RuleId.FLAGGED, text=text, is_blocking=False)
+        yield build_flag(RuleId.FLAGGED, f"to be looked at: {_join_files(facts.flagged_files)}")
 
 
 def _join_files(files: Sequence[str]) -> str:
@@ -61,5 +59,5 @@ def check_flaky(facts: ChangeFacts) -> Iterator[Finding]:
     """
     if facts.difference is not None and facts.difference.flaky:
         tests = join_limited(facts.difference.flaky, _MAX_TESTS_SHOWN)
-        text = f"seen both ways on this tree: {tests}; it may be this change that makes them so"
-        yield Finding(rule=RuleId.FLAKY, text=text, is_blocking=False)
+        why = "it may be this change that makes them so"
+        yield build_flag(RuleId.FLAKY, f"seen both ways on this tree: {tests}; {why}")

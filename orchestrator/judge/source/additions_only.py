@@ -72,9 +72,8 @@ def _continues(old: ast.stmt, new: ast.stmt) -> bool:
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
             return _dump_head(old) == _dump_head(new)
-        case ast.ImportFrom(), ast.ImportFrom():
-            is_same = (old.module, old.level) == (new.module, new.level)
-            return is_same and set(map(ast.dump, old.names)) <= set(map(ast.dump, new.names))
+        case ast.ImportFrom(), ast.ImportFrom() if (old.module, old.level) == (new.module, new.level):
+            return set(map(ast.dump, old.names)) <= set(map(ast.dump, new.names))
     return ast.dump(old) == ast.dump(new)
 
 

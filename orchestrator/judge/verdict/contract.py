@@ -29,21 +29,18 @@ def settle_contract_verdict(
     It has a finding for each criterion. One that the model did not speak of is unmet, and so is one whose command is
     red or was not run.
     """
-    findings, unmet = [], []
-    red_reasons: dict[str, str] = {}
+    findings, unmet, red = [], [], []
     for criterion in contract.criteria:
-        red_reasons[criterion.id] = _describe_red(criterion, proofs.get(criterion.id))
-        finding = _build_finding(criterion, verdict, proofs.get(criterion.id), red_reasons[criterion.id])
+        why = _describe_red(criterion, proofs.get(criterion.id))
+        finding = _build_finding(criterion, verdict, proofs.get(criterion.id), why)
         findings.append(finding)
         if not finding.met:
-            unmet.append(finding)
-    reasons, decision = list(verdict.reasons), verdict.decision
-    is_overruled = decision == "done" and bool(against or unmet)
-    if is_overruled:
-        decision = "continue"
-    for finding in unmet:
-        if is_overruled or red_reasons[finding.id]:
-            reasons.append(f"{finding.id} is not met: {finding.evidence}")
+            told = f"{finding.id} is not met: {finding.evidence}"
+            unmet.append(told)
+            red += [told] * bool(why)
+    decision, reasons = verdict.decision, [*verdict.reasons, *red]
+    if decision == "done" and (against or unmet):
+        decision, reasons = "continue", [*verdict.reasons, *unmet]
     changes = {"decision": decision, "findings": tuple(findings), "reasons": (*reasons, *against)}
     return verdict.model_copy(update=changes)
 

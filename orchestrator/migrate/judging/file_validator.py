@@ -17,8 +17,8 @@ from orchestrator.domain.recipe.verify import Level
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.workspace_runner import run_and_read
+from orchestrator.judge.gate.check_runner import REPORT_VARIABLE
 from orchestrator.judge.gate.difference import compare_outcomes
-from orchestrator.judge.gate.injection import REPORT_VARIABLE
 from orchestrator.judge.reports import parse_report
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.judge.reports.telling_line import find_telling_line

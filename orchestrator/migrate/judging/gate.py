@@ -16,7 +16,6 @@ from orchestrator.errors import BlobLost
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
-from orchestrator.judge.gate.narrowing import never_narrow
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,
@@ -66,7 +65,7 @@ class MigrationGate:
         self.rules = FileRules(context, recipe)
         self._runner = self._build_runner(context.hands)
         self._base_runner = self._build_runner(context.baseline_hands or context.hands)
-        self._narrow = never_narrow if paths is None else partial(narrow_check, recipe, paths)
+        self._narrow = None if paths is None else partial(narrow_check, recipe, paths)
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _build_runner(self, hands: Hands) -> CheckRunner:

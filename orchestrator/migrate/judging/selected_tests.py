@@ -147,7 +147,7 @@ def narrow_check(recipe: Recipe, paths: Container[str], spec: CheckSpec, tests: 
     Args:
         recipe: checks with `{tests}` in their command can be narrowed.
         paths: every file of the tree that the migration starts from.
-        spec: the check, see `orchestrator.judge.gate.narrowing.Narrow`.
+        spec: the check, see `orchestrator.judge.gate.difference.Narrow`.
         tests: as reports name them.
     """
     found = {find_test_file(test, paths) for test in tests}

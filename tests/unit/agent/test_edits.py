@@ -6,8 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.agent.edits.editor import EditResult, apply_edit
-from orchestrator.agent.edits.file_text import EditedSpan
-from orchestrator.agent.edits.matching import MatchLevel
+from orchestrator.agent.edits.file_text import EditedSpan, MatchLevel
 from orchestrator.agent.edits.refusals import LIMIT_CHARS, EditRefusal, EditRefusalReason
 
 SCENARIOS = sorted(path for path in (Path(__file__).parents[2] / "scenarios" / "edits").iterdir() if path.is_dir())
