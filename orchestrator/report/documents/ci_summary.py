@@ -6,7 +6,6 @@ from operator import attrgetter
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import limit_lines
-from orchestrator.domain.text.money import format_known_dollars
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.report.documents.run_report_model import RunReport
 from orchestrator.report.migration.full_report_model import MigrationReport
@@ -119,7 +118,7 @@ def _render_contract(report: RunReport) -> str:
 
 def _render_cost(report: RunReport) -> str:
     spent, head = report.spent, report.head
-    price = format_known_dollars(spent.usd, spent.usd_known)
+    price = spent.price
     if report.cost.waste:
         price += f", {report.cost.wasted.share:.0%} of it for work that did not land"
     where = f"head {render_code(head[:12])} on {render_code(report.pr_branch)}" if head else "nothing landed"

@@ -1,20 +1,18 @@
 """Render the report of a run as one HTML page that needs nothing else; it is read without a script, and prints."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.text.money import format_known_dollars
-from orchestrator.report.cost.model import CostLine
 from orchestrator.report.documents.gantt_chart import GanttChart, build_gantt_chart
 from orchestrator.report.documents.run_report_model import ReportedTask, RunReport
 from orchestrator.report.migration.full_report_model import ReportedFile
-from orchestrator.report.migration.report_html import build_migration_parts
-from orchestrator.report.text.html_templates import HtmlTable, build_html_table, render_template
+from orchestrator.report.migration.report_html import build_burndown_chart
+from orchestrator.report.text.html_templates import render_template
 
 MOST_BYTES = 5_000_000
 _ROWS, _LEAST_ROWS = 2_000, 200
@@ -51,68 +49,20 @@ def render_run_html(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
 
 def _render_page(content: PageContent) -> str:
     report = content.report
-    parts = build_migration_parts(report.migration) if report.migration else None
     return render_template(
         "run.html",
         report=report,
-        left_out=content.left_out,
-        red_tests=[*report.gate.new_failures, *report.gate.missing_tests],
-        flaky=_build_flaky_table(report),
-        contract=_build_contract_table(report),
-        checks=_build_checks_table(report),
+        content=content,
         timeline=_build_timeline(report),
-        plan=_build_plan_table(report),
-        shown_tasks=content.shown_tasks,
-        migration=parts,
-        costs=[
-            _build_cost_table("Cost by role", report.cost.roles),
-            _build_cost_table("Cost by model", report.cost.models),
-            _build_cost_table("What was wasted", report.cost.waste),
-        ],
+        curve=build_burndown_chart(report.migration) if report.migration else None,
         settings=json.dumps([report.settings, *report.settings_changed], indent=1, ensure_ascii=False),
     )
-
-
-def _build_flaky_table(report: RunReport) -> HtmlTable:
-    rows = map(attrgetter("test", "seen"), report.flaky)
-    return build_html_table("Tests that were seen both ways", ("test", "#times"), rows)
-
-
-def _build_contract_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for criterion in report.contract:
-        name, state, command = criterion.id, criterion.state_text, criterion.command or ""
-        rows.append((name, state, criterion.text, criterion.evidence, command, criterion.exit_codes))
-    heads = ("criterion", "state", "what", "evidence", "command", "exit: base → now")
-    return build_html_table("Contract", heads, rows)
-
-
-def _build_checks_table(report: RunReport) -> HtmlTable:
-    rows = map(attrgetter("name", "state", "summary", "url"), report.forge_checks)
-    return build_html_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
 def _build_timeline(report: RunReport) -> GanttChart | None:
     begin = datetime.fromisoformat(report.started_at)
     end = datetime.fromisoformat(report.last_at or report.started_at)
     return build_gantt_chart(report.timeline, (end - begin).total_seconds())
-
-
-def _build_plan_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for task in report.tasks_by_tree:
-        name, attempts, cause = "  " * task.depth + task.id, len(task.attempts), task.cause or ""
-        rows.append((name, task.status, cause, attempts, task.price, task.title, task.reason))
-    heads = ("task", "status", "cause", "#attempts", "#cost, with all below", "title", "reason")
-    return build_html_table("Plan", heads, rows)
-
-
-def _build_cost_table(title: str, entries: Sequence[CostLine]) -> HtmlTable:
-    rows = []
-    for entry in entries:
-        price = format_known_dollars(entry.usd, entry.usd_known)
-        rows.append((entry.name, price, f"{entry.tokens:,}", entry.calls, f"{entry.share:.1%}"))
-    return build_html_table(title, ("", "#cost", "#tokens", "#calls", "#share"), rows)
 
 
 def iterate_page_contents(report: RunReport) -> Iterator[PageContent]:

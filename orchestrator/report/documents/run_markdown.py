@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.money import format_known_dollars
 from orchestrator.domain.text.sanitization import sanitize_markdown, to_one_line
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.documents.run_report_model import RunReport
@@ -40,8 +39,7 @@ def _render_spending(report: RunReport) -> str:
     spent, head = report.spent, "nothing landed"
     if report.head:
         head = f"head `{report.head[:12]}`"
-    price = format_known_dollars(spent.usd, spent.usd_known)
-    calls = f"{report.test_runs} test runs, {spent.calls} model calls, {price}"
+    calls = f"{report.test_runs} test runs, {spent.calls} model calls, {spent.price}"
     wall = format_short_duration(spent.wall_s)
     return f"Run `{report.run}`, base `{report.base[:12]}`, {head}: {calls}, {wall} of work."
 

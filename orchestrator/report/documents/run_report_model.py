@@ -116,6 +116,11 @@ class ReportedTask(ReadModel):
     said: tuple[ConversationExcerpt, ...]
 
     @property
+    def indented_id(self) -> str:
+        """Its id, two spaces in for each level of the tree."""
+        return "  " * self.depth + self.id
+
+    @property
     def has_landed(self) -> bool:
         """True if it is merged, or done with all below it."""
         return self.status in _LANDED

@@ -42,6 +42,11 @@ class ReportedInvariant(ReadModel):
     timeout_s: Omittable[float] = None
     level: Omittable[str] = None
 
+    @property
+    def details(self) -> str:
+        """Its keys but the kind, in words."""
+        return ", ".join(f"{name} = {value}" for name, value in self.list_details())
+
     def list_details(self) -> list[tuple[str, str]]:
         """Return each of its keys but the kind, with its value in words."""
         return [(name, str(value)) for name, value in self.as_object().items() if name != "kind"]

@@ -13,7 +13,7 @@ from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
-from orchestrator.report.cost.model import AccountUsage, BudgetUsage
+from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.rows.model import FleetEntry
@@ -101,11 +101,9 @@ class FlakyTest(ReadModel):
     seen: int
 
 
-class RunSpending(ReadModel):
+class RunSpending(Dollars):
     """The resources that a run used; dollars are None where part of them is unknown, `wall_s` is in seconds."""
 
-    usd: float | None
-    usd_known: float
     unpriced_calls: int
     possibly_billed_calls: int
     at_risk_usd: float | None

@@ -4,14 +4,15 @@ Autoescape is always on. Every value that a template prints loses its control ch
 before it is escaped. jinja2 is loaded when the first page is made.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.money import format_known_dollars
+from orchestrator.domain.text.durations import format_seconds, format_short_duration
+from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
 
 if TYPE_CHECKING:
@@ -41,10 +42,9 @@ def load_environment() -> "Environment":
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["duration"] = format_short_duration
-    environment.filters["price"] = format_known_dollars
-    environment.filters["number"] = format_number
-    environment.filters["thousands"] = format_thousands
+    environment.filters.update(_FILTERS)
+    environment.globals["build_table"] = build_table
+    environment.globals["enumerate"] = enumerate
     return environment
 
 
@@ -59,14 +59,19 @@ def prepare_value(value: object) -> object:
     return f"{shown}… and {len(text) - _VALUE_CHARS:,} characters more"
 
 
-def format_number(value: float) -> str:
-    """Return at most six digits with thousands separated: `1,590`, `2.5`."""
-    return f"{value:,g}"
-
-
-def format_thousands(value: int) -> str:
-    """Return a count with thousands separated: `1,204`."""
-    return f"{value:,}"
+_FILTERS: Mapping[str, Callable[..., object]] = {
+    "commas": ", ".join,
+    "dollars": format_dollars,
+    "duration": format_short_duration,
+    "number": "{:,g}".format,
+    "percent": "{:.1%}".format,
+    "length": len,
+    "seconds": format_seconds,
+    "short": itemgetter(slice(12)),
+    "thousands": "{:,}".format,
+    "whole_percent": lambda share: f"{share * 100:.0f}",
+}
+"""What templates and their tables write values with."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,29 @@ class HtmlTable:
     title: str
     columns: tuple[HtmlColumn, ...]
     rows: tuple[tuple[str, ...], ...]
+
+
+def build_table(title: str, entries: Iterable[object], columns: Mapping[str, str]) -> HtmlTable:
+    """Return a table with a row for each entry.
+
+    `columns` are heads with the attribute that they show, and perhaps a filter: `{"#left": "sites_left|number"}`.
+    """
+    shown = tuple(entries)
+    cells = [map(_build_getter(source), shown) for source in columns.values()]
+    return build_html_table(title, tuple(columns), zip(*cells, strict=True))
+
+
+def _build_getter(source: str) -> Callable[[object], object]:
+    """Return a function that gives the cell of an entry; without a filter an unknown value is an empty cell."""
+    from jinja2.filters import make_attrgetter
+
+    name, _, filter_name = source.partition("|")
+    show = _FILTERS.get(filter_name, _blank_unknown)
+    return make_attrgetter(load_environment(), name, show)
+
+
+def _blank_unknown(value: object) -> object:
+    return "" if value is None else value
 
 
 def build_html_table(title: str, heads: Sequence[str], rows: Iterable[Iterable[object]]) -> HtmlTable:
