@@ -9,7 +9,7 @@ from orchestrator.migrate.dry_run.runner import DryRunResult, count_failure_sign
 from orchestrator.migrate.ladder.passes import is_changed, list_passes
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
-from orchestrator.report.migration.dry_run_model import (
+from orchestrator.report.migration.dry_run import (
     DryRunFile,
     DryRunFileStatus,
     DryRunGate,

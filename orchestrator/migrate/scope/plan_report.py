@@ -26,7 +26,7 @@ from orchestrator.migrate.scope.plan_report_model import (
 from orchestrator.migrate.scope.planning import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
-from orchestrator.report.migration.full_report_model import ReportedInvariant
+from orchestrator.report.migration.full_report import ReportedInvariant
 
 _SHOWN = 12
 _CHARS = 160

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.report.migration.full_report_model import ReportedInvariant
+from orchestrator.report.migration.full_report import ReportedInvariant
 from orchestrator.report.read_model import Document, ReadModel
 
 

@@ -8,7 +8,7 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.report.documents.run_report_model import RunReport
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.migration.report_markdown import (
     render_failure_signatures,
     render_flags,

@@ -7,7 +7,7 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import sanitize_markdown, to_one_line
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.documents.run_report_model import RunReport
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.migration.report_markdown import render_migration_markdown
 from orchestrator.report.text.markdown import escape_markdown, join_sections, render_code, render_markdown_table
 

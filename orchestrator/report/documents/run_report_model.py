@@ -12,7 +12,7 @@ from orchestrator.domain.run.attempt import AttemptMode, Exit
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.cost.model import CostReport
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import PullRequestLink, RunFields
 from orchestrator.report.task.attempt_fates import Fate

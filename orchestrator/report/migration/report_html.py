@@ -7,7 +7,7 @@ from orchestrator.domain.migration.files import Tick
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import CurvePoint
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.text.html_templates import render_template
 
 _WIDTH, _HEIGHT = 860, 260

@@ -10,7 +10,7 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
 from orchestrator.report.migration.burndown_model import NO_GROUP, BurndownFields, GroupSummary
-from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile, ReportedInvariant
+from orchestrator.report.migration.full_report import MigrationReport, ReportedFile, ReportedInvariant
 from orchestrator.report.text.markdown import (
     Markdown,
     escape_markdown,

@@ -16,7 +16,7 @@ from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
-from orchestrator.report.rows.model import FleetEntry
+from orchestrator.report.rows.agent_row import FleetEntry
 
 ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""

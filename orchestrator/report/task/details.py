@@ -1,18 +1,25 @@
 """Build and render what `show` prints of a task, or of a file of a migration."""
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
+from pydantic import Field
+
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import ROOT_TASK, TaskId
-from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.check import Difference, Receipt
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import UsageProblem
+from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
-from orchestrator.report.task.model import FileEvidence, ReceiptDetails, TaskDetails
+from orchestrator.report.run.model import CriterionResult
 from orchestrator.report.task.receipt import (
     CheckLog,
     ReadBlob,
@@ -21,6 +28,42 @@ from orchestrator.report.task.receipt import (
     quote_text,
     render_receipt_lines,
 )
+
+
+class ReceiptDetails(Receipt, ReadModel):
+    """A receipt with its `purpose`, its `difference` to the base and how to run it `again`.
+
+    The difference is None without tests on both sides, the command is None for canaries.
+    """
+
+    purpose: str
+    difference: Difference | None
+    again: str | None
+
+
+class TaskDetails(Document):
+    """The output of `show` for a task: everything that happened to it.
+
+    Only the root has a `contract` and the verdicts on it (`iterations`).
+    """
+
+    schema_name: Literal["orchestrate.task/1"] = Field(default="orchestrate.task/1", alias="schema")
+    task: TaskState
+    contract: tuple[CriterionResult, ...]
+    iterations: tuple[IterationVerdict, ...]
+    receipts: tuple[ReceiptDetails, ...]
+    attempted: tuple[PolicyViolation, ...]
+    spent: Usage | None
+
+
+class FileEvidence(Document):
+    """The output of `show` for a file of a migration, with the evidence of its last ejection."""
+
+    schema_name: Literal["orchestrate.file/1"] = Field(default="orchestrate.file/1", alias="schema")
+    file: FileRecord
+    difference: Difference | None
+    receipts: tuple[ReceiptDetails, ...]
+
 
 _TITLE_CHARS = 8_000
 _EVIDENCE_CHARS = 300

@@ -1,19 +1,119 @@
-"""Render the report of a dry run: lines for a terminal, and Markdown. Words from elsewhere are inert."""
+"""The report of a dry run: its models, lines for a terminal, and Markdown. Words from elsewhere are inert."""
 
 import re
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import Literal
 
+from pydantic import Field
+
+from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.text.listing import join_limited, limit_lines
 from orchestrator.domain.text.sanitization import sanitize_markdown, strip_controls, to_one_line
-from orchestrator.report.migration.dry_run_model import (
-    DryRunFile,
-    DryRunGate,
-    DryRunReport,
-    DryRunShard,
-    DryRunStep,
-)
+from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.text.markdown import join_sections, render_markdown_list, render_markdown_table
+
+DryRunFileStatus = Literal["changed", "unchanged", "restored", "skipped", "not-tried", "nothing-to-do"]
+
+
+class FileAndSiteCount(ReadModel):
+    """A number of files, and of their sites."""
+
+    files: int
+    sites: int
+
+
+class DryRunStep(ReadModel):
+    """A step; `not_tried` is the reason why it was not, or empty. The numbers are of files.
+
+    `restored` were put back by the step's own harness, `refused` afterwards by a rule. `cached` are results of earlier
+    runs.
+    """
+
+    id: str
+    kind: str
+    when: str
+    not_tried: str
+    files: int
+    changed: int
+    unchanged: int
+    restored: int
+    refused: int
+    cached: int
+    seconds: float
+
+
+class DryRunShard(ReadModel):
+    """A shard; `added` and `removed` are lines."""
+
+    name: str
+    owner: str
+    files: int
+    sites: int
+    changed: int
+    added: int
+    removed: int
+
+
+class DryRunFile(ReadModel):
+    """A file; `left` are the sites that would remain in it, `added` and `removed` are lines."""
+
+    path: str
+    status: DryRunFileStatus
+    shard: str
+    owner: str
+    step: str
+    sites: int
+    left: tuple[SitePlace, ...]
+    added: int
+    removed: int
+    reason: str
+    signature: str
+
+
+class DryRunSignature(ReadModel):
+    """The number of files that were put back for the same reason."""
+
+    signature: str
+    files: int
+
+
+class DryRunGate(ReadModel):
+    """The gate's verdict on all changes together: the names of tests, and problems in words."""
+
+    green: bool
+    new_failures: tuple[str, ...]
+    missing_tests: tuple[str, ...]
+    newly_skipped: tuple[str, ...]
+    fixed: tuple[str, ...]
+    problems: tuple[str, ...]
+    unsettled: tuple[str, ...]
+
+
+class DryRunReport(Document):
+    """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites."""
+
+    schema_name: Literal["orchestrate.dry-run/1"] = Field(default="orchestrate.dry-run/1", alias="schema")
+    migration: str
+    title: str
+    revision: str
+    base: str
+    exit: int
+    unsafe: bool
+    found: FileAndSiteCount
+    tried: FileAndSiteCount
+    changed: int
+    added: int
+    removed: int
+    remaining: int | None
+    steps: tuple[DryRunStep, ...]
+    shards: tuple[DryRunShard, ...]
+    files: tuple[DryRunFile, ...]
+    alike: tuple[DryRunSignature, ...]
+    gate: DryRunGate | None
+    notices: tuple[str, ...]
+    diff: str | None
+
 
 _LINES = 40
 _NAMES = 10
