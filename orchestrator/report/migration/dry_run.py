@@ -131,9 +131,8 @@ def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
         yield f"  note: {to_one_line(text)}"
     for step in report.steps:
         yield f"step {step.id} ({step.kind}): {_format_step(step)}"
-    for shard in report.shards:
-        if shard.changed:
-            yield f"shard {shard.name}: {_format_shard(shard)}"
+    for name, result in _iterate_shards(report):
+        yield f"shard {name}: {result}"
     yield from _render_section("put back", list(map(_format_restored, _list_restored(report))))
     yield from _render_section("by signature", [f"{one.files} × {one.signature}" for one in report.alike])
     yield from _render_section("sites that would remain", list(_iterate_remaining_sites(report)))
@@ -150,10 +149,16 @@ def render_dry_run_markdown(report: DryRunReport) -> str:
         f"## {sanitize_markdown(to_one_line(report.title))}: a dry run",
         f"{_format_scope(report)}. **{_format_changes(report)}** Base `{report.base}`, recipe `{report.revision}`.",
         _render_list("Noticed", report.notices),
-        _render_step_table(report),
-        _render_shard_table(report),
-        _render_restored_table(report),
-        _render_signature_table(report),
+        render_markdown_table(
+            "Steps", ("step", "kind", "result"), ((step.id, step.kind, _format_step(step)) for step in report.steps)
+        ),
+        render_markdown_table("Shards", ("shard", "result"), _iterate_shards(report)),
+        render_markdown_table(
+            "Put back", ("file", "step", "why"), map(attrgetter("path", "step", "reason"), _list_restored(report))
+        ),
+        render_markdown_table(
+            "Failures alike", ("files", "signature"), map(attrgetter("files", "signature"), report.alike)
+        ),
         _render_list("Sites that would remain", list(_iterate_remaining_sites(report))),
         _render_gate_section(report.gate),
         _render_diff(report.diff),
@@ -183,8 +188,10 @@ def _format_step(step: DryRunStep) -> str:
     return f"{step.files} files: {words}"
 
 
-def _format_shard(shard: DryRunShard) -> str:
-    return f"{shard.changed} of {shard.files} files, +{shard.added} -{shard.removed}"
+def _iterate_shards(report: DryRunReport) -> Iterator[tuple[str, str]]:
+    for shard in report.shards:
+        if shard.changed:
+            yield shard.name, f"{shard.changed} of {shard.files} files, +{shard.added} -{shard.removed}"
 
 
 def _list_restored(report: DryRunReport) -> list[DryRunFile]:
@@ -224,26 +231,6 @@ def _render_section(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _render_list(title: str, lines: Sequence[str]) -> str:
     return render_markdown_list(title, [sanitize_markdown(to_one_line(line, _LINE_CHARS)) for line in lines], _LINES)
-
-
-def _render_step_table(report: DryRunReport) -> str:
-    rows = [(step.id, step.kind, _format_step(step)) for step in report.steps]
-    return render_markdown_table("Steps", ("step", "kind", "result"), rows)
-
-
-def _render_shard_table(report: DryRunReport) -> str:
-    rows = [(shard.name, _format_shard(shard)) for shard in report.shards if shard.changed]
-    return render_markdown_table("Shards", ("shard", "result"), rows)
-
-
-def _render_restored_table(report: DryRunReport) -> str:
-    rows = map(attrgetter("path", "step", "reason"), _list_restored(report))
-    return render_markdown_table("Put back", ("file", "step", "why"), rows)
-
-
-def _render_signature_table(report: DryRunReport) -> str:
-    rows = map(attrgetter("files", "signature"), report.alike)
-    return render_markdown_table("Failures alike", ("files", "signature"), rows)
 
 
 def _render_gate_section(gate: DryRunGate | None) -> str:
