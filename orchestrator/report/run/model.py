@@ -41,6 +41,11 @@ class CriterionResult(Criterion, ReadModel):
         return _CRITERION_STATES[self.met]
 
     @property
+    def mark(self) -> str:
+        """The sign before the words of the verdict."""
+        return _CRITERION_STATES[self.met][0]
+
+    @property
     def exit_codes(self) -> str:
         """The exit codes of its command, `1 → 0`; empty where it has none."""
         if self.exit is None:
@@ -124,6 +129,11 @@ class PullRequestLink(ReadModel):
     def subject(self) -> str:
         """The group of files that it is of, or `all`."""
         return "all"
+
+    @property
+    def place(self) -> str:
+        """Where a person finds it: its URL, or else its name."""
+        return self.url or self.ref
 
 
 class GroupPullRequest(PullRequestLink):
