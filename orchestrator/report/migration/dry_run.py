@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from typing import Literal
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.text.listing import join_limited, limit_lines
 from orchestrator.domain.text.sanitization import sanitize_markdown, strip_controls, to_one_line
 from orchestrator.report.read_model import Document, ReadModel
+from orchestrator.report.text.html_templates import render_table
 from orchestrator.report.text.markdown import join_sections, render_markdown_list, render_markdown_table
 
 DryRunFileStatus = Literal["changed", "unchanged", "restored", "skipped", "not-tried", "nothing-to-do"]
@@ -153,12 +153,8 @@ def render_dry_run_markdown(report: DryRunReport) -> str:
             "Steps", ("step", "kind", "result"), ((step.id, step.kind, _format_step(step)) for step in report.steps)
         ),
         render_markdown_table("Shards", ("shard", "result"), _iterate_shards(report)),
-        render_markdown_table(
-            "Put back", ("file", "step", "why"), map(attrgetter("path", "step", "reason"), _list_restored(report))
-        ),
-        render_markdown_table(
-            "Failures alike", ("files", "signature"), map(attrgetter("files", "signature"), report.alike)
-        ),
+        render_table("Put back", _list_restored(report), {"file": "path", "step": "step", "why": "reason"}),
+        render_table("Failures alike", report.alike, {"files": "files", "signature": "signature"}),
         _render_list("Sites that would remain", list(_iterate_remaining_sites(report))),
         _render_gate_section(report.gate),
         _render_diff(report.diff),

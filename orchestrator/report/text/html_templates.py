@@ -79,7 +79,9 @@ def prepare_value(value: object) -> object:
 
 _FILTERS: Mapping[str, Callable[..., object]] = {
     "code": render_code,
+    "codes": lambda texts: Markdown(", ".join(map(render_code, texts))),
     "commas": ", ".join,
+    "dash": lambda text: text or "-",
     "dollars": format_dollars,
     "duration": format_short_duration,
     "inert": lambda text, limit=2_000: Markdown(sanitize_markdown(text, limit)),
