@@ -25,6 +25,7 @@ from orchestrator.report.task.receipt import (
     ReadBlob,
     build_rerun_command,
     find_difference,
+    iterate_receipt_keys,
     quote_text,
     render_receipt_lines,
 )
@@ -202,11 +203,7 @@ _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the 
 
 def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
     """Return the receipts that verdicts on a task and its ejections rest on, in order."""
-    keys: list[str] = []
-    for given in task.verdicts:
-        keys += given.verdict.receipts
-    for ejection in task.ejections:
-        keys += ejection.receipts
+    keys = list(iterate_receipt_keys(task))
     if task.spec.id == ROOT_TASK:
         keys += iterate_contract_receipts(state)
     return [state.receipts[key] for key in dict.fromkeys(keys)]
