@@ -15,15 +15,15 @@ from orchestrator.migrate.scope.plan_report_model import InventoryDocument
 from orchestrator.replay.comparison.report_model import ReplayDocument
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.documents.run_report_model import RunReport
-from orchestrator.report.judging.model import JudgingReport
+from orchestrator.report.judging.rendering import JudgingReport
 from orchestrator.report.migration.burndown_model import Burndown, GroupsDocument
-from orchestrator.report.migration.dry_run_model import DryRunReport
-from orchestrator.report.migration.file_model import FileDetails, ShardDetails
-from orchestrator.report.migration.full_report_model import MigrationReport
-from orchestrator.report.migration.site_check_model import SiteCheckReport
+from orchestrator.report.migration.dry_run import DryRunReport
+from orchestrator.report.migration.file_details import FileDetails, ShardDetails
+from orchestrator.report.migration.full_report import MigrationReport
+from orchestrator.report.migration.site_check import SiteCheckReport
 from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import RunFailure, RunResult, RunStatus, StartedRun
-from orchestrator.report.task.model import FileEvidence, TaskDetails
+from orchestrator.report.task.details import FileEvidence, TaskDetails
 from orchestrator.retention.garbage_collection import CollectionResult
 from orchestrator.scaffold.project_file import ProjectFile
 from orchestrator.scaffold.recipe_file import WrittenRecipe

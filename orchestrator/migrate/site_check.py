@@ -10,7 +10,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.scope import Scope
 from orchestrator.migrate.scope.inventory import FILE_MODES, build_scope_matcher
 from orchestrator.migrate.sites.finder import FoundSites, find_sites
-from orchestrator.report.migration.site_check_model import CheckedSite, SiteCheckReport, SiteLimit
+from orchestrator.report.migration.site_check import CheckedSite, SiteCheckReport, SiteLimit
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
 from worktrees.safety.path_rules import escape_path

@@ -25,7 +25,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import load_recipe, locate_problems
 from orchestrator.migrate.site_check import build_site_report
 from orchestrator.report.documents.sarif import build_site_check_sarif
-from orchestrator.report.migration.site_check_text import render_github_annotations, render_site_check_lines
+from orchestrator.report.migration.site_check import render_github_annotations, render_site_check_lines
 
 _TOO_MANY = 3
 

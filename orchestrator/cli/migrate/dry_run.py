@@ -11,8 +11,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import locate_problems
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
-from orchestrator.report.migration.dry_run_model import DryRunReport
-from orchestrator.report.migration.dry_run_text import render_dry_run_lines, render_dry_run_markdown
+from orchestrator.report.migration.dry_run import DryRunReport, render_dry_run_lines, render_dry_run_markdown
 from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 
 _STDOUT = Path("-")

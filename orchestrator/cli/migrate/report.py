@@ -12,8 +12,7 @@ from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.migration.burndown_text import render_burndown_lines
-from orchestrator.report.migration.full_report import build_migration_report
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport, build_migration_report
 from orchestrator.report.migration.report_csv import render_files_csv, render_series_csv
 from orchestrator.report.migration.report_html import render_migration_html
 from orchestrator.report.migration.report_markdown import render_migration_markdown

@@ -66,8 +66,9 @@ def _print_item(directory: RunDirectory, path: str, as_json: bool) -> None:
         build_file_details,
         build_shard_details,
         find_file_or_shard,
+        render_file_details,
+        render_shard_details,
     )
-    from orchestrator.report.migration.file_text import render_file_details, render_shard_details
 
     with read_state_tolerantly(directory) as state:
         _require_migration(state.run.mode, state.run.run)

@@ -26,3 +26,8 @@ def format_short_duration(seconds: float) -> str:
     if hours < 24:
         return f"{minutes // 60}h {minutes % 60}m"
     return f"{hours // 24}d {hours % 24}h"
+
+
+def format_seconds(value: float | None) -> str:
+    """Return seconds with one decimal, `-` for None."""
+    return "-" if value is None else f"{value:.1f}"

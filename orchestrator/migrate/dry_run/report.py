@@ -10,7 +10,7 @@ from orchestrator.migrate.ladder.passes import is_changed, list_passes
 from orchestrator.migrate.ladder.run_outcome import group_by_signature
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
-from orchestrator.report.migration.dry_run_model import (
+from orchestrator.report.migration.dry_run import (
     DryRunFile,
     DryRunFileStatus,
     DryRunGate,

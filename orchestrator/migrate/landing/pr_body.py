@@ -17,7 +17,7 @@ from orchestrator.engine.pull_request.description import (
     format_unsafe_warning,
 )
 from orchestrator.report.migration.burndown import build_burndown
-from orchestrator.report.migration.full_report_model import ReportedInvariant
+from orchestrator.report.migration.full_report import ReportedInvariant
 from orchestrator.report.migration.report_markdown import (
     render_flags,
     render_invariants,

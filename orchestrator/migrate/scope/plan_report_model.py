@@ -1,7 +1,7 @@
 """JSON models of the plan of a migration: `orchestrate.inventory/2`."""
 
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.report.migration.full_report_model import ReportedInvariant
+from orchestrator.report.migration.full_report import ReportedInvariant
 from orchestrator.report.read_model import Document, ReadModel
 
 

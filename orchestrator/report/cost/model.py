@@ -3,26 +3,35 @@
 from typing import Literal
 
 from orchestrator.domain.ids import RunId, TaskId
+from orchestrator.domain.text.money import format_known_dollars
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 
 CostMeasure = Literal["usd", "tokens", "calls"]
 """What shares of a cost are measured in."""
 
 
-class ShortAmount(ReadModel):
-    """An amount of calls: `usd` is None if part of it has no known price, `usd_known` is the part that has one."""
+class Dollars(ReadModel):
+    """An amount of money: `usd` is None if part of it has no known price, `usd_known` is the part that has one."""
 
     usd: float | None
     usd_known: float
+
+    @property
+    def price(self) -> str:
+        """The amount in words."""
+        return format_known_dollars(self.usd, self.usd_known)
+
+
+class ShortAmount(Dollars):
+    """The cost of calls."""
+
     tokens: int
     calls: int
 
 
-class Amount(ReadModel):
+class Amount(Dollars):
     """The same with the number of calls that have no known price."""
 
-    usd: float | None
-    usd_known: float
     unpriced_calls: int
     tokens: int
     calls: int

@@ -1,7 +1,6 @@
 """Build the cost report of a run, and render it in lines for a person."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId
@@ -75,13 +74,22 @@ def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     if not spent.calls:
         return
     yield f"\n{'':{_NAME}} {'cost':>22} {'tokens':>12} {'calls':>7} {'share':>6}   (share of {_WORDS[cost.measure]})"
-    yield from _render_table("by task, with all below it", cost, (_indent_entry(state, entry) for entry in cost.tasks))
-    yield from _render_table("by role", cost, cost.roles)
-    models = [_rename_entry(entry, shorten_model_name(entry.name)) for entry in cost.models]
-    yield from _render_table("by model", cost, models)
-    yield from _render_table("by attempt, with its reviews", cost, cost.attempts)
-    wasted = _rename_entry(CostEntry("", cost.wasted), "all that was wasted")
-    yield from _render_table("wasted", cost, (*(_rename_entry(e, f"{e.name} ({e.count})") for e in cost.waste), wasted))
+    yield "by task, with all below it"
+    for entry in cost.tasks:
+        yield _render_entry(cost, entry, "  " * state.tasks[TaskId(entry.name)].spec.depth + entry.name)
+    yield "by role"
+    for entry in cost.roles:
+        yield _render_entry(cost, entry, entry.name)
+    yield "by model"
+    for entry in cost.models:
+        yield _render_entry(cost, entry, shorten_model_name(entry.name))
+    yield "by attempt, with its reviews"
+    for entry in cost.attempts:
+        yield _render_entry(cost, entry, entry.name)
+    yield "wasted"
+    for entry in cost.waste:
+        yield _render_entry(cost, entry, f"{entry.name} ({entry.count})")
+    yield _render_entry(cost, CostEntry("", cost.wasted), "all that was wasted")
 
 
 _WORDS = {"usd": "the dollars", "tokens": "the tokens", "calls": "the calls"}
@@ -105,17 +113,7 @@ def _format_amount(usage: Usage) -> str:
     return f"{usage.cost_text} ({usage.calls:,} calls, {usage.tokens:,} tokens)"
 
 
-def _render_table(title: str, cost: CostBreakdown, entries: Iterable[CostEntry]) -> Iterator[str]:
-    yield title
-    for entry in entries:
-        used = entry.spent
-        numbers = f"{used.cost_text:>22} {used.tokens:>12,} {used.calls:>7,} {cost.get_share(used):>6.1%}"
-        yield f"{f'  {strip_controls(entry.name)}':{_NAME}} {numbers}   {entry.detail}".rstrip()
-
-
-def _indent_entry(state: RunState, entry: CostEntry) -> CostEntry:
-    return _rename_entry(entry, "  " * state.tasks[TaskId(entry.name)].spec.depth + entry.name)
-
-
-def _rename_entry(entry: CostEntry, name: str) -> CostEntry:
-    return replace(entry, name=name)
+def _render_entry(cost: CostBreakdown, entry: CostEntry, name: str) -> str:
+    used = entry.spent
+    numbers = f"{used.cost_text:>22} {used.tokens:>12,} {used.calls:>7,} {cost.get_share(used):>6.1%}"
+    return f"{f'  {strip_controls(name)}':{_NAME}} {numbers}   {entry.detail}".rstrip()

@@ -8,13 +8,123 @@ from operator import attrgetter
 
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.text.money import format_known_dollars
-from orchestrator.report.cost.model import CostLine
-from orchestrator.report.documents.gantt_chart import GanttChart, build_gantt_chart
-from orchestrator.report.documents.run_report_model import ReportedTask, RunReport
-from orchestrator.report.migration.full_report_model import ReportedFile
-from orchestrator.report.migration.report_html import build_migration_parts
-from orchestrator.report.text.html_templates import HtmlTable, build_html_table, render_template
+from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.report.documents.run_report_model import ReportedInterval, ReportedTask, RunReport
+from orchestrator.report.migration.full_report import ReportedFile
+from orchestrator.report.migration.report_html import build_burndown_chart
+from orchestrator.report.text.html_templates import render_template
+
+_WIDTH, _LEFT, _RIGHT = 860, 200, 8
+_ROW_HEIGHT, _BAR_HEIGHT, _AXIS_HEIGHT = 16, 11, 22
+_LEAST_BAR_WIDTH = 1.5
+_NAME_CHARS = 28
+_MOST_ROWS = 120
+_TICKS = 4
+
+
+@dataclass(frozen=True)
+class GanttTick:
+    """A moment of the time axis."""
+
+    x: float
+    anchor: str
+    label: str
+
+
+@dataclass(frozen=True)
+class GanttRow:
+    """The name of a task, beside its row."""
+
+    y: int
+    name: str
+
+
+@dataclass(frozen=True)
+class GanttBar:
+    """An attempt, or a planner's round; `kind` is `attempt` or `planning`."""
+
+    kind: str
+    x: float
+    y: int
+    width: float
+    label: str
+    height: int = _BAR_HEIGHT
+
+
+@dataclass(frozen=True)
+class GanttChart:
+    """The drawing, in its own units. `more_tasks` is the number of tasks that have no row."""
+
+    height: int
+    ticks: tuple[GanttTick, ...]
+    rows: tuple[GanttRow, ...]
+    bars: tuple[GanttBar, ...]
+    more_tasks: int
+    width: int = _WIDTH
+    left: int = _LEFT
+
+    @property
+    def bottom(self) -> int:
+        """The height at which the rows end and the axis begins."""
+        return self.height - _AXIS_HEIGHT
+
+
+def build_gantt_chart(intervals: Sequence[ReportedInterval], end_s: float) -> GanttChart | None:
+    """Return a chart with a row for each of the first 120 tasks; None without an interval.
+
+    Args:
+        intervals: attempts and planners' rounds.
+        end_s: where the drawing ends, and what still goes on with it.
+    """
+    if not intervals:
+        return None
+    numbers: dict[str, int] = {}
+    duration = max(1.0, end_s)
+    for interval in intervals:
+        numbers.setdefault(interval.task, len(numbers))
+        duration = max(duration, interval.end_s or interval.begin_s)
+    tasks = list(numbers)[:_MOST_ROWS]
+    bars = []
+    for interval in intervals:
+        if numbers[interval.task] < len(tasks):
+            bars.append(_build_bar(interval, numbers[interval.task], duration))
+    return GanttChart(
+        height=len(tasks) * _ROW_HEIGHT + _AXIS_HEIGHT,
+        ticks=tuple(_build_tick(number, duration) for number in range(_TICKS + 1)),
+        rows=tuple(_build_row(number, task) for number, task in enumerate(tasks)),
+        bars=tuple(bars),
+        more_tasks=len(numbers) - len(tasks),
+    )
+
+
+def _scale_time(seconds: float, duration: float) -> float:
+    share = min(max(seconds, 0) / duration, 1.0)
+    return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * share, 1)
+
+
+def _build_tick(number: int, duration: float) -> GanttTick:
+    seconds = duration * number / _TICKS
+    anchor = "end" if number == _TICKS else "middle"
+    return GanttTick(_scale_time(seconds, duration), anchor, format_short_duration(seconds))
+
+
+def _build_row(number: int, task: str) -> GanttRow:
+    name = f"…{task[1 - _NAME_CHARS :]}" if len(task) > _NAME_CHARS else task
+    return GanttRow((number + 1) * _ROW_HEIGHT - 4, name)
+
+
+def _build_bar(interval: ReportedInterval, number: int, duration: float) -> GanttBar:
+    begin, end = interval.begin_s, interval.end_s
+    if end is None:
+        end = duration
+    x = _scale_time(begin, duration)
+    width = max(_scale_time(end, duration) - x, _LEAST_BAR_WIDTH)
+    label = f"{interval.task}: {interval.name}, {format_short_duration(max(end - begin, 0))}"
+    kind = "attempt"
+    if interval.is_planning:
+        kind = "planning"
+    return GanttBar(kind, x, number * _ROW_HEIGHT + 2, round(width, 1), label)
+
 
 MOST_BYTES = 5_000_000
 _ROWS, _LEAST_ROWS = 2_000, 200
@@ -51,68 +161,20 @@ def render_run_html(report: RunReport, most_bytes: int = MOST_BYTES) -> str:
 
 def _render_page(content: PageContent) -> str:
     report = content.report
-    parts = build_migration_parts(report.migration) if report.migration else None
     return render_template(
         "run.html",
         report=report,
-        left_out=content.left_out,
-        red_tests=[*report.gate.new_failures, *report.gate.missing_tests],
-        flaky=_build_flaky_table(report),
-        contract=_build_contract_table(report),
-        checks=_build_checks_table(report),
+        content=content,
         timeline=_build_timeline(report),
-        plan=_build_plan_table(report),
-        shown_tasks=content.shown_tasks,
-        migration=parts,
-        costs=[
-            _build_cost_table("Cost by role", report.cost.roles),
-            _build_cost_table("Cost by model", report.cost.models),
-            _build_cost_table("What was wasted", report.cost.waste),
-        ],
+        curve=build_burndown_chart(report.migration) if report.migration else None,
         settings=json.dumps([report.settings, *report.settings_changed], indent=1, ensure_ascii=False),
     )
-
-
-def _build_flaky_table(report: RunReport) -> HtmlTable:
-    rows = map(attrgetter("test", "seen"), report.flaky)
-    return build_html_table("Tests that were seen both ways", ("test", "#times"), rows)
-
-
-def _build_contract_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for criterion in report.contract:
-        name, state, command = criterion.id, criterion.state_text, criterion.command or ""
-        rows.append((name, state, criterion.text, criterion.evidence, command, criterion.exit_codes))
-    heads = ("criterion", "state", "what", "evidence", "command", "exit: base → now")
-    return build_html_table("Contract", heads, rows)
-
-
-def _build_checks_table(report: RunReport) -> HtmlTable:
-    rows = map(attrgetter("name", "state", "summary", "url"), report.forge_checks)
-    return build_html_table("Checks of the forge", ("check", "state", "what it says", "where"), rows)
 
 
 def _build_timeline(report: RunReport) -> GanttChart | None:
     begin = datetime.fromisoformat(report.started_at)
     end = datetime.fromisoformat(report.last_at or report.started_at)
     return build_gantt_chart(report.timeline, (end - begin).total_seconds())
-
-
-def _build_plan_table(report: RunReport) -> HtmlTable:
-    rows = []
-    for task in report.tasks_by_tree:
-        name, attempts, cause = "  " * task.depth + task.id, len(task.attempts), task.cause or ""
-        rows.append((name, task.status, cause, attempts, task.price, task.title, task.reason))
-    heads = ("task", "status", "cause", "#attempts", "#cost, with all below", "title", "reason")
-    return build_html_table("Plan", heads, rows)
-
-
-def _build_cost_table(title: str, entries: Sequence[CostLine]) -> HtmlTable:
-    rows = []
-    for entry in entries:
-        price = format_known_dollars(entry.usd, entry.usd_known)
-        rows.append((entry.name, price, f"{entry.tokens:,}", entry.calls, f"{entry.share:.1%}"))
-    return build_html_table(title, ("", "#cost", "#tokens", "#calls", "#share"), rows)
 
 
 def iterate_page_contents(report: RunReport) -> Iterator[PageContent]:

@@ -9,7 +9,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.report.documents.junit_xml import CaseResult, FailedTry, JunitCase, JunitSuite, render_junit_xml
 from orchestrator.report.documents.run_report_model import ReportedAttempt, ReportedTask, RunReport
-from orchestrator.report.migration.full_report_model import ReportedFile
+from orchestrator.report.migration.full_report import ReportedFile
 from orchestrator.report.run.model import CriterionResult
 
 MOST_FILES = 2_000

@@ -30,7 +30,13 @@ from orchestrator.report.run.contract import iterate_contract_receipts
 from orchestrator.report.run.next_step import suggest_next_step
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.task.attempt_fates import Fate, get_attempt_fates
-from orchestrator.report.task.receipt import CheckLog, ReadBlob, build_rerun_command, find_difference
+from orchestrator.report.task.receipt import (
+    CheckLog,
+    ReadBlob,
+    build_rerun_command,
+    find_difference,
+    iterate_receipt_keys,
+)
 
 _SPEAKERS: tuple[Role, ...] = ("planner", "worker", "judge", "arbiter")
 _TESTS = 12
@@ -111,7 +117,7 @@ class _RunReportBuilder:
             price=spent.cost_text,
             tokens=spent.tokens,
             attempts=tuple(_build_attempt(task, one, fates[one.number]) for one in task.attempts),
-            receipts=self._build_receipts(_iterate_receipt_keys(task)),
+            receipts=self._build_receipts(iterate_receipt_keys(task)),
             said=tuple(self._iterate_excerpts(task)),
         )
 
@@ -159,13 +165,6 @@ def _group_sessions(state: RunState) -> dict[tuple[TaskId | None, int], list[Ses
 
 def _rank_speaker(session: SessionState) -> int:
     return _SPEAKERS.index(session.role)
-
-
-def _iterate_receipt_keys(task: TaskState) -> Iterator[str]:
-    for given in task.verdicts:
-        yield from given.verdict.receipts
-    for ejection in task.ejections:
-        yield from ejection.receipts
 
 
 def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> ReportedAttempt:

@@ -10,7 +10,7 @@ from orchestrator.domain.run.attempt import AttemptMode, Exit
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.report.cost.model import CostReport
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import PullRequestLink, RunFields
 from orchestrator.report.task.attempt_fates import Fate
@@ -112,6 +112,11 @@ class ReportedTask(ReadModel):
     attempts: tuple[ReportedAttempt, ...]
     receipts: tuple[ReportedReceipt, ...]
     said: tuple[ConversationExcerpt, ...]
+
+    @property
+    def indented_id(self) -> str:
+        """Its id, two spaces in for each level of the tree."""
+        return "  " * self.depth + self.id
 
     @property
     def has_landed(self) -> bool:

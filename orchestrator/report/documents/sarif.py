@@ -7,7 +7,7 @@ from urllib.parse import quote
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from orchestrator.report.migration.site_check_model import CheckedSite, SiteCheckReport
+from orchestrator.report.migration.site_check import CheckedSite, SiteCheckReport
 from orchestrator.report.read_model import Omittable, ReadModel
 
 SarifLevel = Literal["error", "warning", "note"]

@@ -71,7 +71,7 @@ def build_burndown(state: RunState, bounds: BurndownBounds = _USUAL) -> Burndown
         eta=_build_eta(state),
         owners=_build_largest_groups(state, "owner", bounds.groups),
         directories=_build_largest_groups(state, "dir", bounds.groups),
-        signatures=_build_largest_signatures(state, bounds.signatures),
+        signatures=build_failure_signatures(state)[: bounds.signatures] if bounds.signatures else (),
         rungs=build_step_results(state),
         flags=tuple(_iterate_flags(state)),
         shards=_count_shards(state),
@@ -111,20 +111,18 @@ def _build_progress(state: RunState) -> MigrationProgress:
     has_sites = counts_sites(state.migration.recipe)
     files: Counter[FileStatus] = Counter()
     sites: dict[FileStatus, float] = defaultdict(float)
-    found = still_open = 0.0
+    found = 0.0
     for file in state.migration.files.values():
         weight = get_remaining_weight(file, has_sites)
         files[file.status] += 1
         sites[file.status] += weight
         found += get_found_weight(file, has_sites)
-        if not file.status.is_terminal:
-            still_open += weight
     present = [status for status in FileStatus if files[status]]
     return MigrationProgress(
         found=round(found, 3),
         remaining=round(sum_remaining_weight(state), 3),
         target=get_site_target(state),
-        open=round(still_open, 3),
+        open=round(sum_open_weight(state), 3),
         sites={status: round(sites[status], 3) for status in present},
         files={status: files[status] for status in present},
         in_scope=len(state.migration.files),
@@ -141,7 +139,7 @@ def _build_eta(state: RunState) -> EtaSummary | None:
     if state.ended is not None:
         return None
     eta = estimate_eta(state.migration.burndown, sum_open_weight(state))
-    return eta.build_summary() if eta else None
+    return EtaSummary(**{name: round(seconds, 1) for name, seconds in eta}) if eta else None
 
 
 def sum_open_weight(state: RunState) -> float:
@@ -181,10 +179,6 @@ def build_failure_signatures(state: RunState) -> tuple[SignatureSummary, ...]:
 
 def _rank_signature(summary: SignatureSummary) -> tuple[int, str]:
     return -summary.files, summary.signature
-
-
-def _build_largest_signatures(state: RunState, limit: int) -> tuple[SignatureSummary, ...]:
-    return build_failure_signatures(state)[:limit] if limit else ()
 
 
 def _summarize_signature(state: RunState, signature: str, files: list[FileRecord]) -> SignatureSummary:

@@ -70,6 +70,11 @@ class GroupSummary(ReadModel):
     usd: float
     top_reason: str
 
+    @property
+    def landed_text(self) -> str:
+        """The number of files that have landed, of all and in per cent."""
+        return f"{self.done}/{self.files} ({self.share * 100:.0f} %)"
+
 
 class GroupsDocument(Document, schema="orchestrate.migration-groups/1"):
     """The output of `migrate status --by`: all groups of one kind, those with most left first."""

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.text.durations import format_short_duration
+from orchestrator.domain.text.durations import format_seconds, format_short_duration
 from orchestrator.domain.text.listing import add_lead, format_count, limit_lines
-from orchestrator.domain.text.money import format_dollars, format_known_dollars
+from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import (
-    NO_GROUP,
     BurndownFields,
     EtaSummary,
     FlagSummary,
@@ -107,7 +106,7 @@ def _format_eta(eta: EtaSummary) -> str:
 def _format_price(spent: MigrationSpending) -> str:
     if spent.usd is None and not spent.usd_known:
         return "price unknown"
-    return format_known_dollars(spent.usd, spent.usd_known)
+    return spent.price
 
 
 def _format_revision(revision: RevisionSummary) -> str:
@@ -180,13 +179,6 @@ def render_waiting_lines(burndown: BurndownFields) -> Iterator[str]:
 def format_weight(value: float) -> str:
     """Return `12`, `1.5`, `1,204`."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
-
-
-def format_seconds(value: float | None) -> str:
-    """Return seconds with one decimal, `-` for None."""
-    if value is None:
-        return NO_GROUP
-    return f"{value:.1f}"
 
 
 def _truncate_line(text: str, width: int, glyphs: BurndownGlyphs) -> str:

@@ -1,7 +1,6 @@
 """Estimate when a migration will be through, by how fast sites have landed so far."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, stdev
 
@@ -13,21 +12,7 @@ _LEAST_SPREAD, _MOST_SPREAD = 0.2, 0.75
 _LEAST_HALF_LIFE_S = 60.0
 
 
-@dataclass(frozen=True)
-class Eta:
-    """Seconds of work until everything under way has landed, with a range, and the rate they rest on."""
-
-    seconds: float
-    low_s: float
-    high_s: float
-    sites_per_hour: float
-
-    def build_summary(self) -> EtaSummary:
-        """Return the same with one decimal."""
-        return EtaSummary(**{name: round(value, 1) for name, value in vars(self).items()})
-
-
-def estimate_eta(ticks: Sequence[Tick], sites: float) -> Eta | None:
+def estimate_eta(ticks: Sequence[Tick], sites: float) -> EtaSummary | None:
     """Return how long `sites` more will take; None as long as nothing has landed, and when nothing is left.
 
     The rate is an exponentially weighted mean of sites landed per second of work, in which work counts half that lies
@@ -41,7 +26,8 @@ def estimate_eta(ticks: Sequence[Tick], sites: float) -> Eta | None:
     if rate <= 0:
         return None
     spread = min(max(_compute_relative_error(ticks, begin, end), _LEAST_SPREAD), _MOST_SPREAD)
-    return Eta(sites / rate, sites / (rate * (1 + spread)), sites / (rate * (1 - spread)), rate * 3600)
+    low_s, high_s = sites / (rate * (1 + spread)), sites / (rate * (1 - spread))
+    return EtaSummary(seconds=sites / rate, low_s=low_s, high_s=high_s, sites_per_hour=rate * 3600)
 
 
 def _compute_rate(ticks: Sequence[Tick], end: float, half_life_s: float) -> float:

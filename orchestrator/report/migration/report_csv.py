@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.report.migration.full_report_model import MigrationReport
+from orchestrator.report.migration.full_report import MigrationReport
 
 _FORMULA_SIGNS = ("=", "+", "-", "@")
 _SERIES_COLUMNS = ("at", "worked", "sites", "spent_usd", *map(str, FileStatus), "mark")

@@ -1,118 +1,138 @@
-"""Render the report of a migration as one HTML page that needs nothing else."""
+"""Render the report of a migration as one HTML page that needs nothing else, with its curve: sites over time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
+from orchestrator.domain.migration.files import Tick
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.money import format_dollars
-from orchestrator.report.migration.burndown_drawing import BurndownChart, build_burndown_chart
-from orchestrator.report.migration.burndown_model import GroupSummary
-from orchestrator.report.migration.burndown_text import format_seconds
-from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile
-from orchestrator.report.text.html_templates import HtmlTable, build_html_table, format_number, render_template
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration.burndown_model import CurvePoint
+from orchestrator.report.migration.full_report import MigrationReport
+from orchestrator.report.text.html_templates import render_template
 
-_GROUP_HEADS = ("#files", "#landed", "#%", "#left", "#failed", "#PRs", "#s/file", "#cost", "top reason")
+_WIDTH, _HEIGHT = 860, 260
+_LEFT, _TOP, _RIGHT, _BOTTOM = 60, 14, 846, 226
+_TICKS = 4
 
 
 @dataclass(frozen=True)
-class MigrationParts:
-    """The parts of a page below its head: the curve, and tables down to every file."""
+class BurndownTick:
+    """A line of the grid with what it stands for, and a label of the time axis."""
 
-    chart: BurndownChart | None
-    tables: tuple[HtmlTable, ...]
+    x: float
+    y: float
+    sites: str
+    time: str
+
+
+@dataclass(frozen=True)
+class IdealLine:
+    """The part of the line to the deadline that lies within the time drawn."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class BurndownMark:
+    """Something that happened."""
+
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True)
+class BurndownChart:
+    """The drawing, in its own units; `curve` are the points of a polyline."""
+
+    label: str
+    ticks: tuple[BurndownTick, ...]
+    ideal: IdealLine | None
+    curve: str
+    marks: tuple[BurndownMark, ...]
+    width: int = _WIDTH
+    height: int = _HEIGHT
+    left: int = _LEFT
+    top: int = _TOP
+    right: int = _RIGHT
+    bottom: int = _BOTTOM
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The values at the right edge (seconds) and at the top (sites)."""
+
+    seconds: float
+    sites: float
+
+    def scale_time(self, at: float) -> float:
+        return round(_LEFT + min(at / self.seconds, 1.0) * (_RIGHT - _LEFT), 1)
+
+    def scale_sites(self, sites: float) -> float:
+        return round(_TOP + (1 - min(sites / self.sites, 1.0)) * (_BOTTOM - _TOP), 1)
 
 
 def render_migration_html(report: MigrationReport) -> str:
     """Return the page."""
-    counts = ", ".join(f"{count} {name}" for name, count in report.now.files.items())
-    return render_template("migration.html", report=report, file_counts=counts, parts=build_migration_parts(report))
+    return render_template("migration.html", report=report, curve=build_burndown_chart(report))
 
 
-def build_migration_parts(report: MigrationReport) -> MigrationParts:
-    """Return the curve and the tables."""
-    chart = build_burndown_chart(report.series, report.ideal, report.unit)
-    return MigrationParts(chart, tuple(_iterate_tables(report)))
-
-
-def _iterate_tables(report: MigrationReport) -> Iterator[HtmlTable]:
-    yield _build_marks_table(report)
-    if report.has_owners:
-        yield _build_group_table("owner", report.owners)
-    yield _build_group_table("directory", report.directories)
-    yield _build_signature_table(report)
-    yield _build_flag_table(report)
-    yield _build_step_table(report)
-    yield _build_revision_table(report)
-    yield _build_invariant_table(report)
-    yield _build_file_table(report)
-
-
-def _build_marks_table(report: MigrationReport) -> HtmlTable:
-    rows = []
-    for point in report.series:
-        if point.mark:
-            rows.append((format_short_duration(point.at), format_number(point.sites), point.mark))
-    return build_html_table("What happened", ("#after", f"#{report.unit} left", "what happened"), rows)
-
-
-def _build_group_table(kind: str, groups: Iterable[GroupSummary]) -> HtmlTable:
-    return build_html_table(f"By {kind}", (kind, *_GROUP_HEADS), map(_build_group_row, groups))
-
-
-def _build_group_row(group: GroupSummary) -> Sequence[object]:
-    return (
-        group.name,
-        group.files,
-        group.done,
-        f"{group.share * 100:.0f}",
-        format_number(group.sites_left),
-        group.rejected,
-        group.prs,
-        format_seconds(group.p50_s),
-        format_dollars(group.usd),
-        group.top_reason,
+def build_burndown_chart(report: MigrationReport) -> BurndownChart | None:
+    """Return the drawing of a migration's curve and of the two points of its ideal line; None without a point."""
+    series = report.series
+    if not series:
+        return None
+    top = max(point.sites for point in series)
+    scale = _Scale(max(series[-1].at, 1.0), max(top, 1.0))
+    return BurndownChart(
+        label=f"{report.unit} remaining over time",
+        ticks=tuple(_build_tick(scale, number / _TICKS) for number in range(_TICKS + 1)),
+        ideal=_build_ideal_line(scale, report.ideal),
+        curve=" ".join(_iterate_curve_points(scale, series)),
+        marks=tuple(_iterate_marks(scale, series)),
     )
 
 
-def _build_signature_table(report: MigrationReport) -> HtmlTable:
-    rows = []
-    for summary in report.signatures:
-        steps, examples = ", ".join(summary.steps), ", ".join(summary.examples)
-        rows.append((summary.files, format_number(summary.sites), steps, summary.signature, examples))
-    heads = ("#files", f"#{report.unit}", "steps", "signature", "such as")
-    return build_html_table("What failed alike", heads, rows)
+def _build_tick(scale: _Scale, part: float) -> BurndownTick:
+    sites, at = scale.sites * part, scale.seconds * part
+    return BurndownTick(
+        x=scale.scale_time(at),
+        y=scale.scale_sites(sites),
+        sites=f"{sites:,.0f}",
+        time=format_short_duration(at),
+    )
 
 
-def _build_flag_table(report: MigrationReport) -> HtmlTable:
-    rows = [(flag.files, flag.flag, ", ".join(flag.examples)) for flag in report.flags]
-    return build_html_table("To look at in review", ("#files", "what", "such as"), rows)
+def _iterate_curve_points(scale: _Scale, series: Sequence[Tick]) -> Iterator[str]:
+    """Yield the corners of steps: a value stays until the next point, where it changes at once."""
+    last_y = None
+    for point in series:
+        x, y = scale.scale_time(point.at), scale.scale_sites(point.sites)
+        if last_y not in {None, y}:
+            yield f"{x},{last_y}"
+        yield f"{x},{y}"
+        last_y = y
 
 
-def _build_step_table(report: MigrationReport) -> HtmlTable:
-    rows = map(attrgetter("step", "kind", "tried", "landed", "first_try", "later_try"), report.rungs)
-    return build_html_table("By step", ("step", "kind", "#tried on", "#landed", "#first try", "#later"), rows)
+def _build_ideal_line(scale: _Scale, ideal: tuple[CurvePoint, CurvePoint] | None) -> IdealLine | None:
+    if ideal is None or ideal[1].at <= 0:
+        return None
+    begin, end = ideal
+    part = min(scale.seconds / end.at, 1.0)
+    sites = begin.sites + (end.sites - begin.sites) * part
+    return IdealLine(
+        x1=scale.scale_time(0),
+        y1=scale.scale_sites(begin.sites),
+        x2=scale.scale_time(end.at * part),
+        y2=scale.scale_sites(sites),
+    )
 
 
-def _build_revision_table(report: MigrationReport) -> HtmlTable:
-    rows = []
-    for number, revision in enumerate(report.revisions, start=2):
-        rows.append((number, revision.revision, revision.by, revision.files))
-    return build_html_table("Revisions of the recipe", ("#no.", "recipe", "by", "#files done again"), rows)
-
-
-def _build_invariant_table(report: MigrationReport) -> HtmlTable:
-    rows = []
-    for rule in report.invariants:
-        rows.append((rule.kind, ", ".join(f"{name} = {value}" for name, value in rule.list_details())))
-    return build_html_table("Invariants", ("kind", "what"), rows)
-
-
-def _build_file_table(report: MigrationReport) -> HtmlTable:
-    heads = ("file", "status", "owner", "shard", "step", "#sites", "#left", "reason", "signature", "commit")
-    return build_html_table("Files", heads, map(_build_file_row, report.files))
-
-
-def _build_file_row(file: ReportedFile) -> Sequence[object]:
-    place = (file.path, file.status, file.owner, file.shard, file.step)
-    return (*place, file.sites, file.sites_left, file.reason, file.signature, file.commit[:12])
+def _iterate_marks(scale: _Scale, series: Sequence[Tick]) -> Iterator[BurndownMark]:
+    for point in series:
+        if point.mark:
+            label = f"{format_short_duration(point.at)}: {to_one_line(point.mark, 200)}"
+            yield BurndownMark(scale.scale_time(point.at), scale.scale_sites(point.sites), label)

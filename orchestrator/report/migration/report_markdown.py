@@ -3,25 +3,29 @@
 Words from elsewhere are inert in it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
-from orchestrator.report.migration.burndown_model import NO_GROUP, BurndownFields, GroupSummary
-from orchestrator.report.migration.full_report_model import MigrationReport, ReportedFile, ReportedInvariant
+from orchestrator.report.migration.burndown_model import BurndownFields
+from orchestrator.report.migration.full_report import MigrationReport, ReportedFile, ReportedInvariant
+from orchestrator.report.text.html_templates import render_table
 from orchestrator.report.text.markdown import (
-    Markdown,
     escape_markdown,
     join_sections,
     render_code,
     render_markdown_list,
-    render_markdown_table,
 )
 
 _FILES = 200
-_GROUP_HEADS = ("landed", "left", "failed", "top reason")
+_GROUP_COLUMNS = {
+    "landed": "landed_text",
+    "left": "sites_left|number",
+    "failed": "rejected",
+    "top reason": "top_reason|dash",
+}
 
 
 def render_migration_markdown(report: MigrationReport) -> str:
@@ -54,42 +58,26 @@ def render_progress(report: BurndownFields) -> str:
 
 def _render_groups(report: BurndownFields) -> str:
     owners = report.owners if report.has_owners else ()
-    tables = (("owner", owners), ("directory", report.directories))
-    sections = (
-        render_markdown_table(f"By {kind}", (kind, *_GROUP_HEADS), map(_build_group_row, of)) for kind, of in tables
-    )
-    return "\n\n".join(filter(None, sections))
-
-
-def _build_group_row(group: GroupSummary) -> Sequence[object]:
-    share = f"{group.done}/{group.files} ({group.share * 100:.0f} %)"
-    return render_code(group.name), share, f"{group.sites_left:,g}", group.rejected, group.top_reason or NO_GROUP
-
-
-def _render_examples(paths: Iterable[str]) -> Markdown:
-    return Markdown(", ".join(map(render_code, paths)))
+    by_owner = render_table("By owner", owners, {"owner": "name|code"} | _GROUP_COLUMNS)
+    by_directory = render_table("By directory", report.directories, {"directory": "name|code"} | _GROUP_COLUMNS)
+    return "\n\n".join(filter(None, (by_owner, by_directory)))
 
 
 def render_failure_signatures(report: BurndownFields) -> str:
     """Return a table of the reasons for which files failed alike."""
-    rows = []
-    for one in report.signatures:
-        rows.append((one.files, one.signature, _render_examples(one.examples)))
-    return render_markdown_table("What failed alike", ("files", "signature", "such as"), rows)
+    columns = {"files": "files", "signature": "signature", "such as": "examples|codes"}
+    return render_table("What failed alike", report.signatures, columns)
 
 
 def render_flags(report: BurndownFields) -> str:
     """Return a table of what reviewers should look at."""
-    rows = [(flag.flag, flag.files, _render_examples(flag.examples)) for flag in report.flags]
-    return render_markdown_table("To look at", ("what", "files", "such as"), rows)
+    return render_table("To look at", report.flags, {"what": "flag", "files": "files", "such as": "examples|codes"})
 
 
 def render_step_results(report: BurndownFields) -> str:
     """Return a table of how many files each step brought through."""
-    rows = []
-    for step in report.rungs:
-        rows.append((render_code(step.step), step.kind, step.tried, step.landed, step.first_try))
-    return render_markdown_table("By step", ("step", "kind", "tried on", "landed", "at the first try"), rows)
+    counts = {"tried on": "tried", "landed": "landed", "at the first try": "first_try"}
+    return render_table("By step", report.rungs, {"step": "step|code", "kind": "kind"} | counts)
 
 
 def render_revisions(report: BurndownFields) -> str:

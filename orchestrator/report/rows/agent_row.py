@@ -1,14 +1,43 @@
-"""A row of the fleet with its columns and the fields for filters."""
+"""A row of the fleet with its columns, the fields for filters, and its JSON model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.read_model import ReadModel
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.model import FleetEntry, RowKind
 from orchestrator.report.rows.row_filter import FilterValue
+
+RowKind = Literal["session", "task", "approval", "file", "shard", "step", "count"]
+
+
+class FleetEntry(ReadModel):
+    """A row of the fleet with its kind and its full name; numbers that nobody knows are None.
+
+    `age` is in seconds, `cost` in dollars, `added` and `removed` count lines.
+    """
+
+    kind: RowKind
+    key: str
+    count: int
+    id: str
+    state: Activity
+    role: str
+    task: str
+    title: str
+    branch: str
+    model: str
+    turn: int
+    tokens: int
+    cost: float | None
+    added: int | None
+    removed: int | None
+    age: float | None
+    last: str
+
 
 _PLACES = 4
 

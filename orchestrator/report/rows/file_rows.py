@@ -11,11 +11,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import GroupKind
-from orchestrator.report.migration.file_groups import (
-    build_group_namer,
-    get_failure_key,
-    list_step_names,
-)
+from orchestrator.report.migration.file_groups import build_group_namer, get_failure_key, get_step_name, list_step_names
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import FilterValue
 
@@ -94,7 +90,7 @@ def _row(state: RunState, file: FileRecord, steps: list[str], has_sites: bool) -
         activity=ACTIVITY_BY_STATUS[file.status],
         status=file.status,
         owner=file.owner,
-        step=steps[file.rung] if 0 <= file.rung < len(steps) else "",
+        step=get_step_name(steps, file.rung) or "",
         attempt=file.attempt,
         left=get_remaining_weight(file, has_sites),
         seconds=file.seconds,

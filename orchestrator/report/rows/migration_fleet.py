@@ -7,7 +7,7 @@ from orchestrator.domain.event.migration import StepStarted
 from orchestrator.domain.migration.files import FileRecord, FileStatus, ShardStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count
-from orchestrator.report.migration.file_groups import list_step_names
+from orchestrator.report.migration.file_groups import get_step_name, list_step_names
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.file_rows import ACTIVITY_BY_STATUS
@@ -91,11 +91,7 @@ def _build_file_row(file: FileRecord, steps: list[str], is_over: bool) -> AgentR
         activity=_get_activity(file.status, is_over),
         role="file",
         task=file.path,
-        title=_format_sites(file.sites),
-        branch=steps[file.rung] if 0 <= file.rung < len(steps) else "",
+        title=format_count(file.sites, "site") if file.sites else "",
+        branch=get_step_name(steps, file.rung) or "",
         last=last,
     )
-
-
-def _format_sites(sites: int) -> str:
-    return format_count(sites, "site") if sites else ""

@@ -11,7 +11,6 @@ from orchestrator.report.run.model import CriterionResult
 from orchestrator.report.task.receipt import quote_text
 
 _CHARS = 300
-_MARKS = {True: "✓", False: "✗", None: "·"}
 
 
 def build_contract(state: RunState) -> tuple[CriterionResult, ...]:
@@ -69,4 +68,4 @@ def render_contract_lines(criteria: Sequence[CriterionResult], only_unmet: bool 
 
 def _render_criterion(criterion: CriterionResult) -> str:
     evidence = add_lead(" – ", to_one_line(criterion.evidence, _CHARS))
-    return f"  {_MARKS[criterion.met]} {criterion.id}: {to_one_line(criterion.text, _CHARS)}{evidence}"
+    return f"  {criterion.mark} {criterion.id}: {to_one_line(criterion.text, _CHARS)}{evidence}"

@@ -13,10 +13,10 @@ from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
-from orchestrator.report.cost.model import AccountUsage, BudgetUsage
+from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
-from orchestrator.report.rows.model import FleetEntry
+from orchestrator.report.rows.agent_row import FleetEntry
 
 ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""
@@ -39,6 +39,11 @@ class CriterionResult(Criterion, ReadModel):
     def state_text(self) -> str:
         """The verdict in words."""
         return _CRITERION_STATES[self.met]
+
+    @property
+    def mark(self) -> str:
+        """The sign before the words of the verdict."""
+        return _CRITERION_STATES[self.met][0]
 
     @property
     def exit_codes(self) -> str:
@@ -101,11 +106,9 @@ class FlakyTest(ReadModel):
     seen: int
 
 
-class RunSpending(ReadModel):
+class RunSpending(Dollars):
     """The resources that a run used; dollars are None where part of them is unknown, `wall_s` is in seconds."""
 
-    usd: float | None
-    usd_known: float
     unpriced_calls: int
     possibly_billed_calls: int
     at_risk_usd: float | None
@@ -126,6 +129,11 @@ class PullRequestLink(ReadModel):
     def subject(self) -> str:
         """The group of files that it is of, or `all`."""
         return "all"
+
+    @property
+    def place(self) -> str:
+        """Where a person finds it: its URL, or else its name."""
+        return self.url or self.ref
 
 
 class GroupPullRequest(PullRequestLink):

@@ -3,63 +3,49 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 from orchestrator.domain.judging.check import TestCounts
-from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import add_lead, join_limited, limit_lines
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
-from orchestrator.report.run.contract import build_contract, render_contract_lines
+from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.forge_checks import render_forge_lines
-from orchestrator.report.run.result import find_head_trial
+from orchestrator.report.run.model import RunResult
+from orchestrator.report.run.result import build_run_result, find_head_trial
 from orchestrator.report.task.receipt import quote_text
 
 _SHOWN = 20
 _LEFT = {
-    FileStatus.UNCHANGED: "no step could change",
-    FileStatus.NEEDS_HUMAN: "left to a person",
-    FileStatus.SKIPPED: "skipped",
-    FileStatus.REVERTED: "rolled back",
+    "unchanged": "no step could change",
+    "needs_human": "left to a person",
+    "skipped": "skipped",
+    "reverted": "rolled back",
 }
-_MARKS = {
-    FileStatus.REJECTED: "✗",
-    FileStatus.NEEDS_HUMAN: "✗",
-    FileStatus.REVERTED: "↶",
-    FileStatus.UNCHANGED: "·",
-    FileStatus.SKIPPED: "·",
-}
+_MARKS = {"rejected": "✗", "needs_human": "✗", "reverted": "↶", "unchanged": "·", "skipped": "·"}
 _SHOWN_FLAKES = 5
 _LINE_CHARS = 300
 
 
 def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     """Yield the summary, some forty lines at most; `where` are the options with which other verbs find the run."""
-    yield from _render_outcome(state)
-    yield from _render_migration(state) if state.run.mode == "migration" else _render_tasks(state)
+    result = build_run_result(state, Path())
+    yield f"run {result.run}  {result.outcome}: {quote_text(result.reason)}"
+    if state.head:
+        yield f"branch {result.pr_branch} at {state.head[:12]}, from {state.run.target or 'base'} {result.base[:12]}"
+    else:
+        yield f"nothing landed; base {result.base[:12]} is untouched"
+    yield from _render_migration(result) if result.mode == "migration" else _render_tasks(state)
     if state.goal.iterations:
-        yield from render_contract_lines(build_contract(state), only_unmet=True)
+        yield from render_contract_lines(result.contract, only_unmet=True)
     yield from render_violation_lines(state)
-    yield _render_tests(state)
+    yield _render_tests(state, result.gate.baseline)
     yield from _render_flaky_tests(state)
     yield _render_spending(state)
     yield from _render_pull_requests(state)
     yield from render_forge_lines(state)
     yield from _render_next_commands(state, where)
-
-
-def _render_outcome(state: RunState) -> Iterator[str]:
-    run = state.run
-    if state.ended:
-        yield f"run {run.run}  {state.ended.outcome}: {quote_text(state.ended.reason)}"
-    elif state.paused:
-        yield f"run {run.run}  paused: {quote_text(state.paused.reason)}"
-    else:
-        yield f"run {run.run}  running: "
-    if state.head:
-        yield f"branch {run.branch} at {state.head[:12]}, from {run.target or 'base'} {run.base[:12]}"
-    else:
-        yield f"nothing landed; base {run.base[:12]} is untouched"
 
 
 def _render_spending(state: RunState) -> str:
@@ -90,31 +76,22 @@ def _render_next_commands(state: RunState, where: str) -> Iterator[str]:
         yield f"look at it: orchestrate diff {run}{where}"
 
 
-def _render_migration(state: RunState) -> Iterator[str]:
-    by_status: dict[FileStatus, list[FileRecord]] = {status: [] for status in FileStatus}
-    for file in state.migration.files.values():
-        by_status[file.status].append(file)
-    line = f"{len(state.migration.files)} files in scope: {len(by_status[FileStatus.MERGED])} landed"
-    line += f", {len(by_status[FileStatus.REJECTED])} rejected"
-    for status, words in _LEFT.items():
-        if by_status[status]:
-            line += f", {len(by_status[status])} {words}"
+def _render_migration(result: RunResult) -> Iterator[str]:
+    files, union = result.files, result.gate.rejected_union
+    line = f"{files.in_scope} files in scope: {len(files.landed)} landed, {len(files.rejected)} rejected"
+    for name, words in _LEFT.items():
+        if left := getattr(files, name):
+            line += f", {len(left)} {words}"
     yield line
-    yield from _render_rejected_union(state)
+    if union and union.units > 1:
+        lost = union.new_failures + union.missing_tests
+        effect = f"broken {lost} tests" if lost else "turned the gate red"
+        yield f"all {union.units} changes together would have {effect}"
     lines = []
-    for status, mark in _MARKS.items():
-        for file in by_status[status]:
+    for name, mark in _MARKS.items():
+        for file in getattr(files, name):
             lines.append(f"  {mark} {strip_controls(file.path)}: {format_reason(file.reason)}")
     yield from limit_lines(lines, _SHOWN, "  … and {count} more: see orchestrate status")
-
-
-def _render_rejected_union(state: RunState) -> Iterator[str]:
-    red = next((trial for trial in state.trials if not trial.difference.is_green), None)
-    if red is None or len(red.units) == 1:
-        return
-    lost = len(red.difference.new_failures) + len(red.difference.missing_tests)
-    effect = f"broken {lost} tests" if lost else "turned the gate red"
-    yield f"all {len(red.units)} changes together would have {effect}"
 
 
 def _render_tasks(state: RunState) -> Iterator[str]:
@@ -166,15 +143,13 @@ def format_reason(text: str) -> str:
     return f"{line[:_LINE_CHARS]}…"
 
 
-def _render_tests(state: RunState) -> str:
+def _render_tests(state: RunState, total: TestCounts | None) -> str:
     baseline = state.get_baseline_receipts().values()
     if not baseline:
         return "no baseline was recorded"
-    counted = [receipt.counts for receipt in baseline if receipt.tests is not None]
-    if not counted:
+    if total is None:
         is_red = any(receipt.exit_code != 0 for receipt in baseline)
         return f"the gate reports exit codes only{', and was red before anything changed' * is_red}"
-    total = sum(counted, TestCounts())
     line = f"baseline: {total.total} tests"
     if red := total.failed + total.errors:
         line += f", {red} of them red before anything changed"

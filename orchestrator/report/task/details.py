@@ -2,25 +2,64 @@
 
 from collections.abc import Iterable, Iterator
 
+from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import ROOT_TASK, TaskId
-from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.check import Difference, Receipt
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import UsageProblem
+from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
-from orchestrator.report.task.model import FileEvidence, ReceiptDetails, TaskDetails
+from orchestrator.report.run.model import CriterionResult
 from orchestrator.report.task.receipt import (
     CheckLog,
     ReadBlob,
     build_rerun_command,
     find_difference,
+    iterate_receipt_keys,
     quote_text,
     render_receipt_lines,
 )
+
+
+class ReceiptDetails(Receipt, ReadModel):
+    """A receipt with its `purpose`, its `difference` to the base and how to run it `again`.
+
+    The difference is None without tests on both sides, the command is None for canaries.
+    """
+
+    purpose: str
+    difference: Difference | None
+    again: str | None
+
+
+class TaskDetails(Document, schema="orchestrate.task/1"):
+    """The output of `show` for a task: everything that happened to it.
+
+    Only the root has a `contract` and the verdicts on it (`iterations`).
+    """
+
+    task: TaskState
+    contract: tuple[CriterionResult, ...]
+    iterations: tuple[IterationVerdict, ...]
+    receipts: tuple[ReceiptDetails, ...]
+    attempted: tuple[PolicyViolation, ...]
+    spent: Usage | None
+
+
+class FileEvidence(Document, schema="orchestrate.file/1"):
+    """The output of `show` for a file of a migration, with the evidence of its last ejection."""
+
+    file: FileRecord
+    difference: Difference | None
+    receipts: tuple[ReceiptDetails, ...]
+
 
 _TITLE_CHARS = 8_000
 _EVIDENCE_CHARS = 300
@@ -159,11 +198,7 @@ _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the 
 
 def list_task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
     """Return the receipts that verdicts on a task and its ejections rest on, in order."""
-    keys: list[str] = []
-    for given in task.verdicts:
-        keys += given.verdict.receipts
-    for ejection in task.ejections:
-        keys += ejection.receipts
+    keys = list(iterate_receipt_keys(task))
     if task.spec.id == ROOT_TASK:
         keys += iterate_contract_receipts(state)
     return [state.receipts[key] for key in dict.fromkeys(keys)]

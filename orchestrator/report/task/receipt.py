@@ -8,7 +8,7 @@ from typing import ClassVar
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Difference, Outcomes, Receipt, TestOutcome
-from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.domain.text.listing import add_lead, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
@@ -41,6 +41,14 @@ class CheckLog:
             elif isinstance(event, FlakesSeen):
                 key = (event.check, event.tree)
                 self.flaky[key] = tuple(sorted({*self.flaky.get(key, ()), *event.flaky}))
+
+
+def iterate_receipt_keys(task: TaskState) -> Iterator[str]:
+    """Yield the keys of the receipts that verdicts on a task and its ejections rest on, in order."""
+    for given in task.verdicts:
+        yield from given.verdict.receipts
+    for ejection in task.ejections:
+        yield from ejection.receipts
 
 
 def find_difference(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> Difference | None:

@@ -10,7 +10,10 @@ _CELL_CHARS = 300
 
 
 class Markdown(str):
-    """Words that are Markdown already, so that a cell of them is written as it is."""
+    """Words that are Markdown already, so that a cell or a template writes them as they are."""
+
+    def __html__(self) -> str:
+        return self
 
 
 def escape_markdown(text: object, limit: int = _CELL_CHARS) -> Markdown:

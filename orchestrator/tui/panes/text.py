@@ -11,8 +11,13 @@ from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import JournalProblem
-from orchestrator.report.migration.file_details import FileMoveLog, build_file_details
-from orchestrator.report.migration.file_text import render_file_history, render_file_location, render_site_lines
+from orchestrator.report.migration.file_details import (
+    FileMoveLog,
+    build_file_details,
+    render_file_history,
+    render_file_location,
+    render_site_lines,
+)
 from orchestrator.report.task import details
 from orchestrator.report.task.receipt import CheckLog, ReadBlob, find_difference, render_receipt_lines
 from orchestrator.tui.rows.subject_details import ResolvedSubject, Styled

@@ -17,8 +17,7 @@ from orchestrator.domain.judging.check import Receipt
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.blobs import BlobStore
-from orchestrator.report.migration.file_details import build_shard_details
-from orchestrator.report.migration.file_text import render_shard_details
+from orchestrator.report.migration.file_details import build_shard_details, render_shard_details
 from orchestrator.report.task.receipt import CheckLog, ReadBlob
 from orchestrator.tui.rows.judgement_lines import list_judged_receipts, render_judge_lines
 from orchestrator.tui.run_feed.conversation_reader import read_kinds_into

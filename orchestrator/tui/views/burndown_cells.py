@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.durations import format_seconds
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration import burndown_text
 from orchestrator.report.migration.burndown import BurndownBounds, build_burndown
@@ -75,7 +76,7 @@ def build_group_row(row: FileGroup, is_ascii: bool) -> Row:
         "left": burndown_text.format_weight(row.left),
         "failed": render_failures(row.rejected),
         "prs": format_nonzero(row.prs),
-        "seconds": burndown_text.format_seconds(row.median_seconds),
+        "seconds": format_seconds(row.median_seconds),
         "cost": row.price,
         "reason": (to_one_line(row.top_reason, _REASON_CHARS), "dim"),
     }

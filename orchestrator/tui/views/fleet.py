@@ -10,9 +10,8 @@ from textual.binding import Binding, BindingType
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.text.listing import format_count
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow
+from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow, RowKind
 from orchestrator.report.rows.fleet import build_fleet_rows
-from orchestrator.report.rows.model import RowKind
 from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane

@@ -30,8 +30,9 @@ from orchestrator.report.migration.file_details import (
     build_file_details,
     build_shard_details,
     find_file_or_shard,
+    render_file_details,
+    render_shard_details,
 )
-from orchestrator.report.migration.file_text import render_file_details, render_shard_details
 from orchestrator.report.migration.full_report import build_migration_report
 from orchestrator.report.migration.report_csv import render_files_csv, render_series_csv
 from orchestrator.report.migration.report_html import render_migration_html

@@ -12,9 +12,8 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 from orchestrator import __version__
 from orchestrator.domain.event import Event
 from orchestrator.domain.judging.verdict import Finding, LensVote, PointFinding
-from orchestrator.report.documents.judge_findings import GRANTED_EXCUSE, find_places
 from orchestrator.report.documents.run_report import collect_run_report
-from orchestrator.report.documents.run_sarif import MOST_RESULTS, build_run_sarif
+from orchestrator.report.documents.run_sarif import GRANTED_EXCUSE, MOST_RESULTS, build_run_sarif, find_places
 from tests.running.goal_events import begun, created, ended, judged, merged, recorded, told, worked
 from tests.running.kept_runs import KEPT_RUNS, kept_run, report_of
 

@@ -1,10 +1,52 @@
-"""Render a check of sites: lines for a person, annotations for GitHub."""
+"""The result of `migrate check`: lines for a person, annotations for GitHub, and `orchestrate.ratchet/1`."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.site_check_model import CheckedSite, SiteCheckReport, SiteLimit
+from orchestrator.report.read_model import Document, ReadModel
+
+
+class SiteLimit(ReadModel):
+    """A kind of site: how many were found, and how many are allowed, None without a limit of its own."""
+
+    site: str
+    pattern: str
+    found: int
+    allowed: int | None
+
+
+class CheckedSite(ReadModel):
+    """A site; `is_over` tells that there are too many of its kind, or of all.
+
+    `news` tells what the earlier commit did not have: `came back` in a file that had none of this kind, else `new`.
+    """
+
+    path: str
+    line: int
+    column: int
+    site: str
+    text: str
+    news: Literal["", "new", "came back"]
+    is_over: bool
+
+
+class SiteCheckReport(Document, schema="orchestrate.ratchet/1"):
+    """The verdict on one commit; `since` is the earlier one it was compared with, or empty."""
+
+    migration: str
+    commit: str
+    since: str
+    files: int
+    found: int
+    allowed: int
+    holds: bool
+    exit: int
+    limits: tuple[SiteLimit, ...]
+    sites: tuple[CheckedSite, ...]
+    skipped: tuple[str, ...]
+
 
 _ANNOTATIONS = 50
 """A service shows only the first few anyway."""

@@ -1,19 +1,116 @@
-"""Render the report of a dry run: lines for a terminal, and Markdown. Words from elsewhere are inert."""
+"""The report of a dry run: its models, lines for a terminal, and Markdown. Words from elsewhere are inert."""
 
 import re
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
+from typing import Literal
 
+from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.text.listing import join_limited, limit_lines
 from orchestrator.domain.text.sanitization import sanitize_markdown, strip_controls, to_one_line
-from orchestrator.report.migration.dry_run_model import (
-    DryRunFile,
-    DryRunGate,
-    DryRunReport,
-    DryRunShard,
-    DryRunStep,
-)
+from orchestrator.report.read_model import Document, ReadModel
+from orchestrator.report.text.html_templates import render_table
 from orchestrator.report.text.markdown import join_sections, render_markdown_list, render_markdown_table
+
+DryRunFileStatus = Literal["changed", "unchanged", "restored", "skipped", "not-tried", "nothing-to-do"]
+
+
+class FileAndSiteCount(ReadModel):
+    """A number of files, and of their sites."""
+
+    files: int
+    sites: int
+
+
+class DryRunStep(ReadModel):
+    """A step; `not_tried` is the reason why it was not, or empty. The numbers are of files.
+
+    `restored` were put back by the step's own harness, `refused` afterwards by a rule. `cached` are results of earlier
+    runs.
+    """
+
+    id: str
+    kind: str
+    when: str
+    not_tried: str
+    files: int
+    changed: int
+    unchanged: int
+    restored: int
+    refused: int
+    cached: int
+    seconds: float
+
+
+class DryRunShard(ReadModel):
+    """A shard; `added` and `removed` are lines."""
+
+    name: str
+    owner: str
+    files: int
+    sites: int
+    changed: int
+    added: int
+    removed: int
+
+
+class DryRunFile(ReadModel):
+    """A file; `left` are the sites that would remain in it, `added` and `removed` are lines."""
+
+    path: str
+    status: DryRunFileStatus
+    shard: str
+    owner: str
+    step: str
+    sites: int
+    left: tuple[SitePlace, ...]
+    added: int
+    removed: int
+    reason: str
+    signature: str
+
+
+class DryRunSignature(ReadModel):
+    """The number of files that were put back for the same reason."""
+
+    signature: str
+    files: int
+
+
+class DryRunGate(ReadModel):
+    """The gate's verdict on all changes together: the names of tests, and problems in words."""
+
+    green: bool
+    new_failures: tuple[str, ...]
+    missing_tests: tuple[str, ...]
+    newly_skipped: tuple[str, ...]
+    fixed: tuple[str, ...]
+    problems: tuple[str, ...]
+    unsettled: tuple[str, ...]
+
+
+class DryRunReport(Document, schema="orchestrate.dry-run/1"):
+    """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites."""
+
+    migration: str
+    title: str
+    revision: str
+    base: str
+    exit: int
+    unsafe: bool
+    found: FileAndSiteCount
+    tried: FileAndSiteCount
+    changed: int
+    added: int
+    removed: int
+    remaining: int | None
+    steps: tuple[DryRunStep, ...]
+    shards: tuple[DryRunShard, ...]
+    files: tuple[DryRunFile, ...]
+    alike: tuple[DryRunSignature, ...]
+    gate: DryRunGate | None
+    notices: tuple[str, ...]
+    diff: str | None
+
 
 _LINES = 40
 _NAMES = 10
@@ -31,9 +128,8 @@ def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
         yield f"  note: {to_one_line(text)}"
     for step in report.steps:
         yield f"step {step.id} ({step.kind}): {_format_step(step)}"
-    for shard in report.shards:
-        if shard.changed:
-            yield f"shard {shard.name}: {_format_shard(shard)}"
+    for name, result in _iterate_shards(report):
+        yield f"shard {name}: {result}"
     yield from _render_section("put back", list(map(_format_restored, _list_restored(report))))
     yield from _render_section("by signature", [f"{one.files} × {one.signature}" for one in report.alike])
     yield from _render_section("sites that would remain", list(_iterate_remaining_sites(report)))
@@ -50,10 +146,12 @@ def render_dry_run_markdown(report: DryRunReport) -> str:
         f"## {sanitize_markdown(to_one_line(report.title))}: a dry run",
         f"{_format_scope(report)}. **{_format_changes(report)}** Base `{report.base}`, recipe `{report.revision}`.",
         _render_list("Noticed", report.notices),
-        _render_step_table(report),
-        _render_shard_table(report),
-        _render_restored_table(report),
-        _render_signature_table(report),
+        render_markdown_table(
+            "Steps", ("step", "kind", "result"), ((step.id, step.kind, _format_step(step)) for step in report.steps)
+        ),
+        render_markdown_table("Shards", ("shard", "result"), _iterate_shards(report)),
+        render_table("Put back", _list_restored(report), {"file": "path", "step": "step", "why": "reason"}),
+        render_table("Failures alike", report.alike, {"files": "files", "signature": "signature"}),
         _render_list("Sites that would remain", list(_iterate_remaining_sites(report))),
         _render_gate_section(report.gate),
         _render_diff(report.diff),
@@ -83,8 +181,10 @@ def _format_step(step: DryRunStep) -> str:
     return f"{step.files} files: {words}"
 
 
-def _format_shard(shard: DryRunShard) -> str:
-    return f"{shard.changed} of {shard.files} files, +{shard.added} -{shard.removed}"
+def _iterate_shards(report: DryRunReport) -> Iterator[tuple[str, str]]:
+    for shard in report.shards:
+        if shard.changed:
+            yield shard.name, f"{shard.changed} of {shard.files} files, +{shard.added} -{shard.removed}"
 
 
 def _list_restored(report: DryRunReport) -> list[DryRunFile]:
@@ -124,26 +224,6 @@ def _render_section(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _render_list(title: str, lines: Sequence[str]) -> str:
     return render_markdown_list(title, [sanitize_markdown(to_one_line(line, _LINE_CHARS)) for line in lines], _LINES)
-
-
-def _render_step_table(report: DryRunReport) -> str:
-    rows = [(step.id, step.kind, _format_step(step)) for step in report.steps]
-    return render_markdown_table("Steps", ("step", "kind", "result"), rows)
-
-
-def _render_shard_table(report: DryRunReport) -> str:
-    rows = [(shard.name, _format_shard(shard)) for shard in report.shards if shard.changed]
-    return render_markdown_table("Shards", ("shard", "result"), rows)
-
-
-def _render_restored_table(report: DryRunReport) -> str:
-    rows = map(attrgetter("path", "step", "reason"), _list_restored(report))
-    return render_markdown_table("Put back", ("file", "step", "why"), rows)
-
-
-def _render_signature_table(report: DryRunReport) -> str:
-    rows = map(attrgetter("files", "signature"), report.alike)
-    return render_markdown_table("Failures alike", ("files", "signature"), rows)
 
 
 def _render_gate_section(gate: DryRunGate | None) -> str:
