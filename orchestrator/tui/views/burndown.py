@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import ClassVar, Literal
 
 from textual import on
@@ -23,7 +24,7 @@ from orchestrator.tui.views.base_view import Subject
 from orchestrator.tui.views.throttled_view import BRIEF_LINES, R, ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.table import Column, Table, build_row
 
 BurndownTable = Literal["failures", "owners", "directories", "files"]
 _SIDES: tuple[BurndownTable, ...] = ("failures", "owners", "directories", "files")
@@ -79,19 +80,20 @@ class BurndownView(ThrottledView):
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
             rows = build_file_rows(state, self._list_files(state))
-            self._show_rows(burndown_cells.FILE_COLUMNS, rows, burndown_cells.build_file_row)
+            self._show_rows(burndown_cells.FILE_COLUMNS, rows, attrgetter("path"))
         elif self._side == "failures":
             signatures = build_failure_signatures(state)
-            self._show_rows(burndown_cells.SIGNATURE_COLUMNS, signatures, burndown_cells.build_signature_row)
+            self._show_rows(burndown_cells.SIGNATURE_COLUMNS, signatures, attrgetter("signature"))
         else:
             groups = build_file_groups(state, self._group_kind)
-            self._show_rows(burndown_cells.GROUP_COLUMNS, groups, burndown_cells.build_group_row)
+            self._show_rows(burndown_cells.GROUP_COLUMNS, groups, attrgetter("name"))
         self.query_one("#burndown-where", Drawing).show_rows([self._render_location()])
 
-    def _show_rows(self, columns: Sequence[Column], rows: Sequence[R], build_row: Callable[[R, bool], Row]) -> None:
+    def _show_rows(self, columns: Sequence[Column], rows: Sequence[R], get_key: Callable[[R], str]) -> None:
         self.table.show_columns(columns)
         self.table.set_empty_text(self.get_empty_text(_EMPTY[self._side]))
-        self.table.show_rows(build_row(row, self.is_ascii) for row in self.filter_rows(rows))
+        context = self.cell_context
+        self.table.show_rows(build_row(get_key(row), row, columns, context) for row in self.filter_rows(rows))
 
     def _draw_charts(self, state: RunState) -> None:
         """Draw both charts side by side, one where there is less room, none on small screens."""

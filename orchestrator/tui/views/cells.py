@@ -1,31 +1,21 @@
 """Cells that several tables of the dashboard have."""
 
-from datetime import datetime
+from typing import Any
 
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.widgets.styled_text import Cell, Span
+from orchestrator.tui.widgets.table_rows import CellContext, Column
 
 
 def format_nonzero(number: int, prefix: str = "") -> str:
     """Return a number with its prefix; empty for 0."""
-    if number:
-        return f"{prefix}{number}"
-    return ""
+    return f"{prefix}{number}" * bool(number)
 
 
 def render_failures(count: int) -> Cell:
     """Return a number of failures; empty for 0."""
-    if count:
-        return (str(count), "state-fail")
-    return ""
-
-
-def format_age(at: datetime | None, now: datetime) -> str:
-    """Return the time since `at`; empty where that is not known."""
-    if at is None:
-        return ""
-    return format_short_duration(max((now - at).total_seconds(), 0.0))
+    return (format_nonzero(count), "state-fail")
 
 
 def render_bar(label: str, done: int, total: int, cells: int, *, is_ascii: bool) -> list[Span]:
@@ -33,3 +23,17 @@ def render_bar(label: str, done: int, total: int, cells: int, *, is_ascii: bool)
     glyphs = get_glyphs(is_ascii)
     full = done * cells // max(total, 1)
     return [(label, ""), (glyphs.full * full, "state-done"), (glyphs.empty * (cells - full), "dim")]
+
+
+def _render_activity(row: Any, context: CellContext) -> Cell:  # noqa: ANN401 -- any row with an activity
+    return (row.activity.render_label(context.is_ascii), row.activity.style)
+
+
+def _render_age(row: Any, context: CellContext) -> Cell:  # noqa: ANN401 -- any row with a time
+    if row.at is None:
+        return ""
+    return format_short_duration(max((context.now - row.at).total_seconds(), 0.0))
+
+
+STATE_COLUMN = Column("state", "STATE", 7, cell=_render_activity)
+AGE_COLUMN = Column("age", "AGE", 6, priority=5, to_the_right=True, cell=_render_age)

@@ -21,7 +21,7 @@ from orchestrator.tui.views.base_view import Subject, SubjectKind
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.table import CellContext, Column, Row, Table
 
 _NARROW = (
     Column("id", "ID", 4),
@@ -255,8 +255,8 @@ class FleetView(ThrottledView):
         self._show_preview()
 
 
-def _build_row(row: AgentRow, is_ascii: bool) -> Row:
-    texts = row.render_cells(is_ascii)
+def _build_row(row: AgentRow, context: CellContext) -> Row:
+    texts = row.render_cells(context.is_ascii)
     cells: dict[str, Cell] = {**texts, "state": (texts["state"], row.activity.style)}
     if row.kind == "file":
         cells["task"] = LeftTruncatedText(texts["task"])

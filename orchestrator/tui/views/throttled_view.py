@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView
-from orchestrator.tui.widgets.table import Row
+from orchestrator.tui.widgets.table import CellContext, Row
 
 _REST = 9.0
 """So many times as long as its work kept a core does a view rest."""
@@ -72,12 +72,18 @@ class ThrottledView(DashboardView):
         if self.view_model is not None and self.is_mounted:
             self.show_view_model(self.view_model)
 
-    def build_rows(self, rows: Mapping[str, T], build_row: Callable[[T, bool], Row]) -> Iterator[Row]:
+    @property
+    def cell_context(self) -> CellContext:
+        """The circumstances in which cells are rendered now."""
+        assert self.view_model is not None
+        return CellContext(self.is_ascii, self.view_model.now)
+
+    def build_rows(self, rows: Mapping[str, T], build_row: Callable[[T, CellContext], Row]) -> Iterator[Row]:
         """Return the rows of a table, by key, built anew only where they differ: of thousands most have not changed."""
         before, self._built = self._built, {}
         for key, row in rows.items():
             is_same = key in before and before[key][0] == row
-            self._built[key] = before[key] if is_same else (row, build_row(row, self.is_ascii))
+            self._built[key] = before[key] if is_same else (row, build_row(row, self.cell_context))
         return map(itemgetter(1), self._built.values())
 
     def filter_rows(self, rows: Iterable[R]) -> list[R]:

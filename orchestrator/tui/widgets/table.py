@@ -12,9 +12,17 @@ from textual.strip import Strip
 
 from orchestrator.tui.widgets.scroll_area import ScrollArea
 from orchestrator.tui.widgets.styled_text import Cell, clean_line, fit_cell, get_style_lookup
-from orchestrator.tui.widgets.table_rows import Column, ColumnExtent, Row, TableRows, lay_out_columns
+from orchestrator.tui.widgets.table_rows import (
+    CellContext,
+    Column,
+    ColumnExtent,
+    Row,
+    TableRows,
+    build_row,
+    lay_out_columns,
+)
 
-__all__ = ["Column", "Row", "Table"]
+__all__ = ["CellContext", "Column", "Row", "Table", "build_row"]
 
 _MARGIN = 2
 """The cells of `>` for the cursor and `*` for a mark: both are told without colours."""
