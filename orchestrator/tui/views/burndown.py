@@ -6,7 +6,6 @@ from itertools import chain
 from operator import attrgetter
 from typing import ClassVar, Literal
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -164,16 +163,16 @@ class BurndownView(ThrottledView):
         self._group = ""
         self._switch_table()
 
-    @on(Table.RowOpened)
-    def open_row(self, message: Table.RowOpened) -> None:
+    def find_subject(self, key: str) -> Subject | None:
+        """Return the file of a row; a group is none."""
+        return Subject("file", key) if self._shows_files else None
+
+    def open_row(self, key: str) -> None:
         """Show the files of a group, or open a file."""
-        message.stop()
-        if message.key is None:
-            return
         if self._shows_files:
-            self.post_message(self.OpenRequested(Subject("file", message.key)))
+            super().open_row(key)
         else:
-            self._group = message.key
+            self._group = key
             self._switch_table()
 
     def _switch_table(self) -> None:
@@ -186,10 +185,8 @@ class BurndownView(ThrottledView):
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked files, else the one with the cursor; of groups, all the files in them."""
-        if self._shows_files:
-            return [Subject("file", key) for key in self.table.selected_keys]
-        if self.view_model is None:
-            return []
+        if self._shows_files or self.view_model is None:
+            return super().selected_subjects
         state = self.view_model.state
         groups = [self._list_files_of_row(state, key) for key in self.table.selected_keys]
         return [Subject("file", file.path) for file in chain.from_iterable(groups)]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -58,7 +57,6 @@ class CostView(ThrottledView):
     def _begin(self) -> None:
         self._spend = SpendLog()
         self._tail: EventBackfill[RecordedEvent] = EventBackfill(lambda recorded: recorded, SpendLog.KINDS)
-        self._is_reading = False
 
     def compose(self) -> ComposeResult:
         """Build sums, a line for each breakdown, and a table of one of them."""
@@ -107,22 +105,7 @@ class CostView(ThrottledView):
         """Read from the journal when money was spent: the state has only sums."""
         if view_model.seq < self._tail.seq:
             self._begin()
-        if self._is_reading:
-            return
-        new = self._tail.take_newest(view_model)
-        if new is None:
-            self._is_reading = True
-            self.run_worker(self._read(self._tail, view_model), group="cost", exit_on_error=False)
-        else:
-            self._spend.record_events(new)
-
-    async def _read(self, tail: EventBackfill[RecordedEvent], view_model: ViewModel) -> None:
-        try:
-            while tail.seq < view_model.seq:
-                self._spend.record_events(await tail.read_block(view_model.directory.journal, view_model.seq))
-        finally:
-            self._is_reading = False
-        self.repaint_now()
+        self.catch_up(self._tail, view_model, self._spend.record_events)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -136,16 +119,9 @@ class CostView(ThrottledView):
         self._is_by_cost = not self._is_by_cost
         self.repaint_now()
 
-    @on(Table.RowOpened)
-    def open_task(self, message: Table.RowOpened) -> None:
-        """Open a task."""
-        if self._by == "task" and message.key is not None:
-            self.post_message(self.OpenRequested(Subject("task", message.key)))
-
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked tasks, else the one with the cursor; nothing of the other sides."""
-        return [Subject("task", key) for key in self.table.selected_keys if self._by == "task"]
+    def find_subject(self, key: str) -> Subject | None:
+        """Return the task of a row; rows of the other sides are none."""
+        return Subject("task", key) if self._by == "task" else None
 
     @property
     def status_text(self) -> str:

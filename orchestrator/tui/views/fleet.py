@@ -205,11 +205,12 @@ class FleetView(ThrottledView):
         self._options = options
         self.repaint_now()
 
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked rows, else the one with the cursor, as far as they are things that can be acted on."""
-        rows = filter(None, map(self._rows.get, self.table.selected_keys))
-        return [Subject(_SUBJECTS[row.kind], row.id, row.title) for row in rows if row.kind in _SUBJECTS]
+    def find_subject(self, key: str) -> Subject | None:
+        """Return the thing of a row; a row that counts is none."""
+        row = self._rows.get(key)
+        if row is None or row.kind not in _SUBJECTS:
+            return None
+        return Subject(_SUBJECTS[row.kind], row.id, row.title)
 
     @property
     def status_text(self) -> str:
@@ -223,13 +224,12 @@ class FleetView(ThrottledView):
         """Show the preview of the row with the cursor."""
         self._show_preview()
 
-    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+    def open_row(self, key: str) -> None:
         """Open the row's thing; a row that counts is expanded."""
-        row = self._rows.get(event.key or "")
-        if row is not None and row.kind == "count":
+        if key in self._rows and self._rows[key].kind == "count":
             self.action_toggle_done()
-        elif row is not None and row.kind in _SUBJECTS:
-            self.post_message(self.OpenRequested(Subject(_SUBJECTS[row.kind], row.id, row.title)))
+        else:
+            super().open_row(key)
 
     def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
         """Sort by the clicked column, where that can be."""

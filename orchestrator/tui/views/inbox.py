@@ -118,10 +118,9 @@ class InboxView(ThrottledView):
         if self.has_class("-detail"):
             self.action_shut()
 
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked questions, else the one with the cursor."""
-        return [Subject("approval", item, self._questions[item].title) for item in self.table.selected_keys]
+    def find_subject(self, key: str) -> Subject:
+        """Return the question of a row."""
+        return Subject("approval", key, self._questions[key].title)
 
     def select_subject(self, subject: Subject) -> None:
         """Put the cursor on a question."""
@@ -159,7 +158,7 @@ class InboxView(ThrottledView):
         """Show the question with the cursor."""
         self._show_text()
 
-    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+    def open_row(self, key: str) -> None:
         """Show the whole question, with the change it is about."""
         self.action_detail()
 

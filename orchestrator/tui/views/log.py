@@ -41,7 +41,6 @@ class LogView(ThrottledView):
         self._level = LogLevel.INFO
         self._tail: EventBackfill[LogRow] | None = None
         self._older: EventBackfill[LogRow] | None = None
-        self._is_reading = False
         self._is_waiting = False
         self._anchor_seq: int | None = None
         self._problem = ""
@@ -61,17 +60,13 @@ class LogView(ThrottledView):
         """Add what is new, and start to read what is older."""
         if self._tail is None or view_model.seq < self._tail.seq:  # another journal took its place, or it was repaired
             self._begin(view_model)
-        if self._tail is not None and not self._is_reading:
-            new = self._tail.take_newest(view_model)
-            if new is None:
-                self._is_reading = True
-                self.run_worker(self._catch_up(self._tail, view_model), group="log", exit_on_error=False)
-            else:
-                self._add_rows(new)
+        if self._tail is not None:
+            self.catch_up(self._tail, view_model, self._add_rows)
 
     def _begin(self, view_model: ViewModel) -> None:
         """Show the newest events at once, and start to read those before them."""
-        self.workers.cancel_group(self, "log-older")
+        for group in ("tail", "log-older"):
+            self.workers.cancel_group(self, group)
         self._rows, self._older, self._problem = [], None, ""
         self._filter_all()
         first = view_model.recent[0].seq if view_model.recent else max(view_model.seq - MAX_KEPT_EVENTS, 0) + 1
@@ -82,21 +77,12 @@ class LogView(ThrottledView):
             reading = self._read_older(self._older, view_model, first - 1)
             self.run_worker(reading, group="log-older", exit_on_error=False)
 
-    async def _catch_up(self, tail: EventBackfill[LogRow], view_model: ViewModel) -> None:
-        try:
-            while tail.seq < view_model.seq:
-                self._add_rows(await tail.read_block(view_model.directory.journal, view_model.seq))
-                self._problem = tail.problem or self._problem
-        finally:
-            self._is_reading = False
-
     async def _read_older(self, tail: EventBackfill[LogRow], view_model: ViewModel, until: int) -> None:
         """Read the older events in one piece, so that what people look at moves but once."""
         rows: list[LogRow] = []
         while tail.seq < until:
             rows += await tail.read_block(view_model.directory.journal, until)
-            self._problem = tail.problem or self._problem
-        self._older = None
+        self._older, self._problem = None, tail.problem
         self._rows = rows + self._rows
         self._filter_all()
 
@@ -168,8 +154,9 @@ class LogView(ThrottledView):
     @property
     def status_text(self) -> str:
         """The kind of events shown, and their number."""
+        problem = self._problem or (self._tail.problem if self._tail else "")
         words = [f"{len(self._fitting):,} {_LEVELS[self._level]}", "reading older ones" * bool(self._older)]
-        return "  ".join(filter(None, (*words, self._problem[:60])))
+        return "  ".join(filter(None, (*words, problem[:60])))
 
 
 def _render_row(row: LogRow) -> Cell:

@@ -12,7 +12,7 @@ from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queu
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
 from orchestrator.tui.screens.report import ReportScreen, build_shard_report, build_unit_report
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject, SubjectKind
+from orchestrator.tui.views.base_view import Subject
 from orchestrator.tui.views.cells import AGE_COLUMN, STATE_COLUMN, format_nonzero, render_failures
 from orchestrator.tui.views.throttled_view import ThrottledView
 from orchestrator.tui.widgets.drawing import Drawing
@@ -120,20 +120,15 @@ class MergeView(ThrottledView):
         why = self._notes.get(self.table.cursor or "", "")
         self.query_one("#merge-why", Drawing).show_rows([why])
 
-    @on(Table.RowOpened)
-    def open_report(self, message: Table.RowOpened) -> None:
+    def open_row(self, key: str) -> None:
         """Show the findings on a unit or a shard, and why it may land or not."""
-        if message.key is None or self.view_model is None:
-            return
         build_report = build_shard_report if self._is_migration else build_unit_report
-        if (report := build_report(self.view_model, message.key)) is not None:
+        if self.view_model is not None and (report := build_report(self.view_model, key)) is not None:
             self.app.push_screen(ReportScreen(report))
 
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked ones, else the one with the cursor."""
-        kind: SubjectKind = "shard" if self._is_migration else "unit"
-        return [Subject(kind, key, self._titles.get(key, "")) for key in self.table.selected_keys]
+    def find_subject(self, key: str) -> Subject:
+        """Return the shard or unit of a row."""
+        return Subject("shard" if self._is_migration else "unit", key, self._titles.get(key, ""))
 
 
 def _fit_columns(columns: Sequence[Column], width: int) -> Sequence[Column]:

@@ -1,6 +1,5 @@
 """The plan: the tree of tasks, how far each branch is, what tasks wait for, and why some ended otherwise."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -98,7 +97,8 @@ class PlanView(ThrottledView):
         row = self._rows.get(self.table.cursor or "")
         self.query_one("#plan-why", Drawing).show_rows([_render_reason(row)] if row else [])
 
-    def _build_subject(self, key: str) -> Subject:
+    def find_subject(self, key: str) -> Subject:
+        """Return the task of a row."""
         return Subject("task", key, self._rows[key].title)
 
     def _folds(self, state: RunState) -> set[TaskId]:
@@ -149,17 +149,6 @@ class PlanView(ThrottledView):
         """Show only what cannot go on by itself, or all again."""
         self._is_only_blocked = not self._is_only_blocked
         self.repaint_now()
-
-    @on(Table.RowOpened)
-    def open_task(self, message: Table.RowOpened) -> None:
-        """Open a task."""
-        if message.key is not None:
-            self.post_message(self.OpenRequested(self._build_subject(message.key)))
-
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked tasks, else the one with the cursor."""
-        return list(map(self._build_subject, self.table.selected_keys))
 
     @property
     def status_text(self) -> str:

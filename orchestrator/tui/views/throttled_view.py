@@ -1,14 +1,15 @@
 """A view that does its work only when something has changed, and rests after work that took long."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from time import monotonic, thread_time
 from typing import Protocol, TypeVar
 
 from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
+from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import DashboardView
-from orchestrator.tui.widgets.table import CellContext, Row
+from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.widgets.table import CellContext, Row, Table
 
 _REST = 9.0
 """So many times as long as its work kept a core does a view rest."""
@@ -86,6 +87,27 @@ class ThrottledView(DashboardView):
             self._built[key] = before[key] if is_same else (row, build_row(row, self.cell_context))
         return map(itemgetter(1), self._built.values())
 
+    def catch_up(self, tail: EventBackfill[T], view_model: ViewModel, take: Callable[[list[T]], object]) -> None:
+        """Hand over what is new: at once, or in a worker if the journal has to be read."""
+        if tail.is_reading:
+            return
+        new = tail.take_newest(view_model)
+        if new is not None:
+            take(new)
+        else:
+            tail.is_reading = True
+            self.run_worker(self._read_until(tail, view_model, take), group="tail", exit_on_error=False)
+
+    async def _read_until(
+        self, tail: EventBackfill[T], view_model: ViewModel, take: Callable[[list[T]], object]
+    ) -> None:
+        try:
+            while tail.seq < view_model.seq:
+                take(await tail.read_block(view_model.directory.journal, view_model.seq))
+        finally:
+            tail.is_reading = False
+        self.repaint_now()
+
     def filter_rows(self, rows: Iterable[R]) -> list[R]:
         """Return the rows that fit the filter, and count all of them."""
         self.total_count = 0
@@ -114,6 +136,24 @@ class ThrottledView(DashboardView):
     def on_resize(self) -> None:
         """Paint for another size."""
         self.repaint_now()
+
+    def find_subject(self, key: str) -> Subject | None:
+        """Return what a row of the table stands for; None if it is nothing that can be acted on."""
+
+    @property
+    def selected_subjects(self) -> Sequence[Subject]:
+        """The subjects of the marked rows, else that of the one with the cursor."""
+        return list(filter(None, map(self.find_subject, self.table.selected_keys)))
+
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+        """Open a row of the table."""
+        if event.key is not None:
+            self.open_row(event.key)
+
+    def open_row(self, key: str) -> None:
+        """Request the detail view of what a row stands for."""
+        if subject := self.find_subject(key):
+            self.post_message(self.OpenRequested(subject))
 
     @property
     def status_text(self) -> str:
