@@ -9,9 +9,9 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -29,16 +29,20 @@ _FRAME = "▓░▶✓…│"
 _LOOK_S = 1.0
 
 
-@dataclass(frozen=True)
-class ScreenOptions:
-    """The looks that the command line sets; `[tui]` sets the others."""
+class WatchArguments(TypedDict):
+    """The values of the options of `watch`, but for those that name the run."""
 
-    is_read_only: bool = False
-    is_ascii: bool = False
-    no_mouse: bool = False
-    no_animations: bool = False
-    speed: float | None = None
-    """The speed at which the run is played from its beginning; None to see it as it is."""
+    read_only: bool
+    plain: bool
+    is_ascii: bool
+    no_mouse: bool
+    no_animations: bool
+    replay: bool
+    speed: float | None
+    film: Path | None
+    web: bool
+    port: int
+    allow_actions: bool
 
 
 def can_show_dashboard(environ: Mapping[str, str]) -> bool:
@@ -58,13 +62,13 @@ def is_for_browser(environ: Mapping[str, str]) -> bool:
     return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
 
 
-def show_dashboard(directory: RunDirectory, where: Sequence[str], screen_options: ScreenOptions, again: str) -> int:
+def show_dashboard(directory: RunDirectory, where: Sequence[str], given: WatchArguments, again: str) -> int:
     """Show a run until somebody leaves; return the exit code.
 
     Args:
         directory: the run.
         where: the options with which other verbs find it, from any directory.
-        screen_options: how it is to look.
+        given: how it is to look, and whether it is played again from its beginning.
         again: the command that comes back to it.
 
     Raises:
@@ -78,12 +82,12 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], screen_options
     relax_garbage_collector()
     settings = load_config(None).config.tui
     actions = build_dashboard_actions(directory, where)
-    dashboard_settings = _build_settings(settings, screen_options, os.environ)
+    dashboard_settings = _build_settings(settings, given, os.environ)
     log_to_run(directory)
-    replay = PlaybackClock(screen_options.speed) if screen_options.speed is not None else None
+    replay = PlaybackClock(given["speed"] or 1.0) if given["replay"] else None
     app = Dashboard(RunFeed(directory, replay=replay), actions, dashboard_settings)
     with _leave_on_signals(app):
-        app.run(mouse=settings.mouse and not screen_options.no_mouse)
+        app.run(mouse=settings.mouse and not given["no_mouse"])
     if app.crash_error is not None:
         raise app.crash_error
     if replay is None and (farewell := _describe_farewell(app, has_live_engine(directory))):
@@ -130,16 +134,14 @@ def _print_line(text: str) -> None:
     sys.stdout.flush()
 
 
-def _build_settings(
-    settings: "TuiSettings", screen_options: ScreenOptions, environ: Mapping[str, str]
-) -> "DashboardSettings":
+def _build_settings(settings: "TuiSettings", given: WatchArguments, environ: Mapping[str, str]) -> "DashboardSettings":
     from orchestrator.tui.settings import DashboardSettings
 
     is_remote = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
     return DashboardSettings(
-        is_read_only=screen_options.is_read_only,
-        is_ascii=screen_options.is_ascii or settings.ascii or not _is_drawable(sys.stderr.encoding),
-        has_animations=settings.animations and not screen_options.no_animations and not is_remote,
+        is_read_only=given["read_only"],
+        is_ascii=given["is_ascii"] or settings.ascii or not _is_drawable(sys.stderr.encoding),
+        has_animations=settings.animations and not given["no_animations"] and not is_remote,
         bell=settings.bell,
         notifications=settings.notifications,
         quiet_s=settings.quiet_s,

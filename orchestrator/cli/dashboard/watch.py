@@ -3,7 +3,7 @@
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -13,23 +13,7 @@ from orchestrator.cli.run_lookup import find_state_directory, format_location_op
 from orchestrator.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from orchestrator.cli.dashboard.screen import ScreenOptions
-
-
-class _WatchArguments(TypedDict):
-    """The values of the options of `watch`, but for those that name the run."""
-
-    read_only: bool
-    plain: bool
-    is_ascii: bool
-    no_mouse: bool
-    no_animations: bool
-    replay: bool
-    speed: float | None
-    film: Path | None
-    web: bool
-    port: int
-    allow_actions: bool
+    from orchestrator.cli.dashboard.screen import WatchArguments
 
 
 @click.command("watch")
@@ -51,7 +35,7 @@ class _WatchArguments(TypedDict):
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --web: where. [any that is free]")
 @click.option("--allow-actions", is_flag=True, help="With --web: keys do what they do in a terminal.")
 @repository_options
-def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[_WatchArguments]) -> None:
+def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack["WatchArguments"]) -> None:
     """Watch RUN (the latest if not named) on a screen of its own, and act on it. Leaving ends nothing: q.
 
     As many as you like can watch one run. Where there is no terminal to draw on, in CI, with TERM=dumb or
@@ -83,10 +67,10 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[_W
         exit_with(print_run_lines(directory, words, given["read_only"]))
     else:
         again = f"orchestrate watch {directory.run}{format_location_options(repo, state)}"
-        exit_with(show_dashboard(directory, shlex.split(words), _build_screen_options(given), again))
+        exit_with(show_dashboard(directory, shlex.split(words), given, again))
 
 
-def _require_consistent(given: _WatchArguments, is_in_lines: bool) -> None:
+def _require_consistent(given: "WatchArguments", is_in_lines: bool) -> None:
     if (given["port"] or given["allow_actions"]) and not given["web"]:
         raise UsageProblem("--port and --allow-actions are for --web")
     if given["speed"] is not None and not given["replay"]:
@@ -95,10 +79,3 @@ def _require_consistent(given: _WatchArguments, is_in_lines: bool) -> None:
         raise UsageProblem("--film is of a recording: give --replay with it")
     if given["replay"] and given["film"] is None and (given["web"] or is_in_lines):
         raise UsageProblem("--replay needs a terminal to draw on; what happened is told by: orchestrate logs RUN")
-
-
-def _build_screen_options(given: _WatchArguments) -> "ScreenOptions":
-    from orchestrator.cli.dashboard.screen import ScreenOptions
-
-    speed = (given["speed"] or 1.0) if given["replay"] else None
-    return ScreenOptions(given["read_only"], given["is_ascii"], given["no_mouse"], given["no_animations"], speed)
