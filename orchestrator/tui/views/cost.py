@@ -14,9 +14,7 @@ from orchestrator.tui.rows.spending import SPEND_SIDES, SpendLog, SpendRow, Spen
 from orchestrator.tui.rows.text_plots import get_glyphs, plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import format_nonzero
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
@@ -121,7 +119,9 @@ class CostView(ThrottledView):
 
     def find_subject(self, key: str) -> Subject | None:
         """Return the task of a row; rows of the other sides are none."""
-        return Subject("task", key) if self._by == "task" else None
+        if self._by != "task":
+            return None
+        return Subject("task", key)
 
     @property
     def status_text(self) -> str:

@@ -17,8 +17,7 @@ from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject, SubjectKind
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, SubjectKind, ThrottledView
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText
 from orchestrator.tui.widgets.table import CellContext, Column, Row, Table

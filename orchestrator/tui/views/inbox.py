@@ -18,9 +18,7 @@ from orchestrator.report.rows.questions import (
     render_question_lines,
 )
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import format_nonzero
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
 from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 from orchestrator.tui.widgets.text_pager import LineList, TextPager

@@ -7,14 +7,19 @@ from textual import on
 from textual.app import ComposeResult
 
 from orchestrator.domain.ids import get_task_key
-from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateStatus
+from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateName, GateStatus
 from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
 from orchestrator.tui.screens.report import ReportScreen, build_shard_report, build_unit_report
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import AGE_COLUMN, STATE_COLUMN, format_nonzero, render_failures
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import (
+    AGE_COLUMN,
+    STATE_COLUMN,
+    Subject,
+    ThrottledView,
+    format_nonzero,
+    render_failures,
+)
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
@@ -38,7 +43,7 @@ def _render_task(row: QueueRow, _context: CellContext) -> Cell:
     return task
 
 
-def _render_gate(name: str, row: QueueRow, context: CellContext) -> Cell:
+def _render_gate(name: GateName, row: QueueRow, context: CellContext) -> Cell:
     status = row.gates.get(name, GateStatus())
     *glyphs, style = _MARKS[status.mark]
     words = status.words or _WORDS.get(status.mark, "")
@@ -89,10 +94,9 @@ class MergeView(ThrottledView):
         """Paint everything anew."""
         self._is_migration = view_model.state.run.mode == "migration"
         self._titles, self._notes = {}, {}
+        words, columns = render_queue_line(view_model.state), [*_UNITS, _WHY]
         if self._is_migration:
-            words, columns = render_shards_line(view_model.state), (*_SHARDS, _WHY)
-        else:
-            words, columns = render_queue_line(view_model.state), (*_UNITS, _WHY)
+            words, columns = render_shards_line(view_model.state), [*_SHARDS, _WHY]
         rows = []
         for key, row in self._list_rows(view_model):
             self._notes[key] = row.note

@@ -13,9 +13,7 @@ from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
 from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import STATE_COLUMN, format_nonzero, render_bar
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import STATE_COLUMN, Subject, ThrottledView, format_nonzero, render_bar
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row

@@ -33,7 +33,7 @@ class Table(ScrollArea):
     """Rows with a cursor and marks; both stay with their row's key when rows are sorted anew, come or go.
 
     `show_rows` is cheap for any number of rows: only what is in sight is compared, only cells that differ are drawn.
-    Styles are names, see `styled_text.HasStyles`.
+    Styles are names that the app knows, see `styled_text.get_style_lookup`.
     """
 
     HEADER_LINES = 1
@@ -67,16 +67,9 @@ class Table(ScrollArea):
             super().__init__()
             self.column = column
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        *,
-        empty: str = "",
-        id: str | None = None,  # noqa: A002
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, columns: Sequence[Column], *, empty: str = "", id: str | None = None) -> None:  # noqa: A002
         """`empty` is what is said while there are no rows."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._columns, self._empty = tuple(columns), empty
         self._extents: list[ColumnExtent] = []
         self._rows = TableRows()
