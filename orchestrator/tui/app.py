@@ -19,9 +19,7 @@ from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
 from orchestrator.tui.filter_box import FilterBox
 from orchestrator.tui.frame_lines import build_header_line, build_key_line, build_tab_line, count_waiting
 from orchestrator.tui.leavable_app import LeavableApp
-from orchestrator.tui.run_feed.source import ViewModelSource
-from orchestrator.tui.screens.command_palette import CommandPaletteScreen
-from orchestrator.tui.screens.key_help import KeyHelp
+from orchestrator.tui.screens.narrowed_lists import CommandPaletteScreen, KeyHelp
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
 from orchestrator.tui.terminal.alerts import Alerts, collect_alert_messages, format_osc_9
 from orchestrator.tui.terminal.clipboard import copy_text
@@ -34,6 +32,7 @@ from orchestrator.tui.widgets.styled_line import StyledLine
 
 if TYPE_CHECKING:
     from orchestrator.tui.panes.diff import CommentSubmitted
+    from orchestrator.tui.run_feed.feed import RunFeed
 
 _TICK_S = 1 / 4
 _CALL_S = 2.0
@@ -59,7 +58,7 @@ class Dashboard(LeavableApp):
     BINDINGS: ClassVar[list[BindingType]] = keymap.build_bindings()
 
     def __init__(
-        self, source: ViewModelSource, actions: DashboardActions, settings: DashboardSettings = DEFAULT_SETTINGS
+        self, source: "RunFeed", actions: DashboardActions, settings: DashboardSettings = DEFAULT_SETTINGS
     ) -> None:
         super().__init__(actions)
         self.settings = settings

@@ -18,7 +18,7 @@ class FilterBox(Horizontal):
     FilterBox { height: 1; display: none; }
     FilterBox.-open { display: block; }
     FilterBox > #slash { width: 2; }
-    FilterBox > Input { width: 2fr; height: 1; border: none; padding: 0; }
+    FilterBox > Input { width: 2fr; }
     FilterBox > #wrong { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "clear", "clear", show=False, id="tui.filter-clear")]

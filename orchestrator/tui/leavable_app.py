@@ -9,7 +9,7 @@ from textual.app import App
 from orchestrator.domain.commands.definitions import Command, Stop
 from orchestrator.errors import OrchestrateError
 from orchestrator.tui.actions import DashboardActions
-from orchestrator.tui.screens.leave_dialog import LeaveChoice, LeaveDialog
+from orchestrator.tui.screens.command_dialogs import LeaveChoice, LeaveDialog
 from orchestrator.tui.view_model import Connection, ViewModel
 
 _INTERRUPT_WINDOW_S = 3.0

@@ -6,6 +6,7 @@ Every line that is ever seen stands in the file once; a frame is a list of lines
 from collections.abc import Sequence
 from html import escape
 from itertools import chain, groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from rich.color import Color
@@ -63,7 +64,7 @@ def render_strip_svg(strip: Strip) -> str:
     """Return a line as SVG, from its left end and its top."""
     parts, x = [], 0
     for style, segments in groupby(strip, key=_get_appearance):
-        text = "".join(segment.text for segment in segments)
+        text = "".join(map(attrgetter("text"), segments))
         width = Strip([Segment(text)]).cell_length
         parts.append(_render_text(text, x, width, style))
         x += width

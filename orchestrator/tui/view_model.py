@@ -1,15 +1,33 @@
-"""The data of a dashboard at one time: the run's state, and what is only for watchers."""
+"""The data of a dashboard at one time: a run's state, what only watchers need, and what actions are about."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.log.last_event import LastSessionEvent
+
+SubjectKind = Literal["session", "task", "unit", "approval", "file", "shard", "event", "run"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The thing that an action is about: `id` is a session, a task, a unit, an approval's item, a path, a shard."""
+
+    kind: SubjectKind
+    id: str
+    title: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its title, or else its id."""
+        return self.title or self.id
+
 
 __all__ = ["Connection", "LastSessionEvent", "ViewModel"]
 

@@ -18,8 +18,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.tui.settings import DashboardSettings
 from orchestrator.tui.terminal.line_filters import AsciiFilter
 from orchestrator.tui.view_model import Connection, ViewModel
-from orchestrator.tui.views.base_view import DashboardView
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import DashboardView, ThrottledView
 
 SIZES = ((40, 12), (80, 24), (120, 30), (200, 60))
 NOWHERE = RunDirectory(Path("/nonexistent"))

@@ -7,8 +7,8 @@ from orchestrator.domain.commands.definitions import Retry, RetryFiles
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import UsageProblem
-from orchestrator.tui.commands.descriptions import describe_command
-from orchestrator.tui.commands.review_comments import LineComment, ReviewComments
+from orchestrator.tui.commands.command_bar import LineComment, ReviewComments
+from orchestrator.tui.commands.pending_line import describe_command
 from orchestrator.tui.panes.diff import CommentSubmitted
 from orchestrator.tui.views.base_view import Subject
 from tests.tui.asking import LANDING, LATER, Asking

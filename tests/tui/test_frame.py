@@ -15,7 +15,7 @@ from orchestrator.report.rows.activity import ACTIVITY_GLYPHS
 from orchestrator.tui.app import Dashboard
 from orchestrator.tui.keymap import GLOBAL_KEYS, format_keys
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
-from orchestrator.tui.screens.key_help import KeyHelp
+from orchestrator.tui.screens.narrowed_lists import KeyHelp
 from orchestrator.tui.settings import DashboardSettings
 from orchestrator.tui.view_model import Connection
 from orchestrator.tui.view_stack import BURNDOWN_TAB, TABS, load_view_class

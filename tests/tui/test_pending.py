@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.commands.definitions import Approve, Command
 from orchestrator.domain.run.state import RunState
-from orchestrator.tui.commands.descriptions import describe_command
-from orchestrator.tui.commands.undo_queue import UNDO_WINDOW_S, UndoQueue
+from orchestrator.tui.commands.pending_line import UNDO_WINDOW_S, UndoQueue, describe_command
 
 STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.just("undo"), st.integers(1, 9)), max_size=40)
 

@@ -30,8 +30,8 @@ from orchestrator.domain.migration.files import Shard
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.tui.commands.descriptions import describe_command
 from orchestrator.tui.commands.parser import parse_commands
+from orchestrator.tui.commands.pending_line import describe_command
 from orchestrator.tui.views.base_view import Subject
 from tests.tui.asking import LANDING, TIERS, Asking
 from tests.tui.sources import Still, kept

@@ -68,10 +68,10 @@ def find_fleet_row(
     state: RunState,
     seen: Mapping[SessionId, LastSessionEvent],
     now: datetime,
-    *,
     session: SessionId | None = None,
     task: TaskId | None = None,
     path: str | None = None,
+    *,
     is_at_work: bool = True,
 ) -> AgentRow | None:
     """Return the row of a file, else of a conversation under way, else of a task."""

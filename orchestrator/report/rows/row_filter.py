@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import ClassVar
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
@@ -10,6 +12,16 @@ _TERM = compile_lazily(r'(?P<no>-?)(?:(?P<key>[a-z_]+):)?(?P<value>"[^"]*"|\S+)'
 _NUMBER = compile_lazily(r"(?P<sign><=|>=|<|>|=)(?P<number>\d+(?:\.\d+)?)")
 _SIGNS = {"<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__, "=": float.__eq__}
 FilterValue = str | float | None
+
+
+class FilteredByAttributes:
+    """A row whose filter values are attributes: `FILTER_FIELDS` are their paths by field."""
+
+    FILTER_FIELDS: ClassVar[Mapping[str, str]] = {}
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """Return the values that filters compare."""
+        return {field: attrgetter(path)(self) for field, path in self.FILTER_FIELDS.items()}
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from orchestrator.domain.commands import definitions as commands
-from orchestrator.domain.commands.definitions import (
-    Command,
-)
+from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name, parse_unit_task
@@ -15,7 +13,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import UsageProblem
 from orchestrator.report.rows.questions import find_question_task
-from orchestrator.tui.subject import Subject
+from orchestrator.tui.view_model import Subject
 
 SelectedSubjects = Sequence[Subject]
 

@@ -1,17 +1,20 @@
-"""A checkout of what somebody works at, for a person to look into: fresh, beside all others, and removed afterwards."""
+"""A checkout of what somebody works at, for a person to look into with another program, and removed afterwards."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from types import FrameType
 
 from anyio import CancelScope, to_thread
+from textual.app import App
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.commands import builders
-from orchestrator.tui.subject import Subject
+from orchestrator.tui.view_model import Subject
 from worktrees.checkouts.pool import WorktreePool
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -72,3 +75,27 @@ async def _find_kept_commit(git: Git, state: RunState, task: TaskId) -> str | No
 def _parse_number(ref: str) -> int:
     number = ref.rpartition("/")[2]
     return int(number) if number.isdigit() else -1
+
+
+_TYPED = (signal.SIGINT, signal.SIGQUIT)
+"""The signals that a terminal sends to all programs in it when somebody types ctrl+c or ctrl+\\ into an editor."""
+
+
+@contextmanager
+def suspend_dashboard(app: App[None]) -> Iterator[None]:
+    """Give the terminal to another program while the block lasts; only in the main thread.
+
+    Raises:
+        SuspendNotSupported: the app has no terminal to lend.
+    """
+    with app.batch_update(), app.suspend():
+        before = {number: signal.signal(number, _pass_over) for number in _TYPED}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _pass_over(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing; unlike an ignored signal, a started program does not inherit that."""

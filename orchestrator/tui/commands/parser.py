@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from orchestrator.domain.commands.catalog import MIGRATION_VERBS, TYPED_COMMANDS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
@@ -13,7 +14,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.report.command_builder import build_command, build_criterion
 from orchestrator.report.rows.questions import get_question_item
 from orchestrator.tui.commands import builders
-from orchestrator.tui.subject import Subject, SubjectKind
+from orchestrator.tui.view_model import Subject, SubjectKind
 
 _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
 _MAX_DIGITS = 9
@@ -173,10 +174,6 @@ class _TypedLine:
         return build_command(self.entry, fields)
 
 
-def _build_run_command(line: _TypedLine) -> list[Command]:
-    return [line.build_command(line.get_note(line.arguments.words))]
-
-
 def _build_answers(line: _TypedLine) -> list[Command]:
     names, note = line.split_name_and_note()
     named = [Subject("approval", get_question_item(line.state, name)) for name in names]
@@ -204,14 +201,10 @@ def _build_cancellation(line: _TypedLine) -> list[Command]:
     return builders.build_cancellations([subject], line.state, line.get_note(line.arguments.words[1:]))
 
 
-def _build_file_skips(line: _TypedLine) -> list[Command]:
-    subjects, note = line.find_subjects("file")
-    return builders.build_cancellations(subjects, line.state, note)
-
-
-def _build_call_stops(line: _TypedLine) -> list[Command]:
-    subjects, note = line.find_subjects("task")
-    return builders.build_call_stops(subjects, line.state, note)
+def _build_as_by_key(kind: SubjectKind, build: builders.CommandBuilder, line: _TypedLine) -> list[Command]:
+    """Return the commands that a key builds for the same things."""
+    subjects, note = line.find_subjects(kind)
+    return build(subjects, line.state, note)
 
 
 def _build_shard_commands(line: _TypedLine) -> list[Command]:
@@ -228,10 +221,6 @@ def _build_rollback(line: _TypedLine) -> list[Command]:
     return builders.build_rollback(subjects, line.state, line.get_note(()))
 
 
-def _build_publication(line: _TypedLine) -> list[Command]:
-    return [line.build_command(groups=line.arguments.words)]
-
-
 def _build_criterion(line: _TypedLine) -> list[Command]:
     text, must = " ".join(line.arguments.words), line.arguments.get_option("must")
     return [line.build_command(criterion=build_criterion(line.state.goal.contract, text, must))]
@@ -245,15 +234,15 @@ def _build_criterion_drop(line: _TypedLine) -> list[Command]:
 
 
 _BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
-    "": _build_run_command,
+    "": lambda line: [line.build_command(line.get_note(line.arguments.words))],
     "question": _build_answers,
     "task": _build_retries,
     "subtree": _build_cancellation,
-    "call": _build_call_stops,
+    "call": partial(_build_as_by_key, "task", builders.build_call_stops),
     "criterion": _build_criterion,
     "criterion-id": _build_criterion_drop,
-    "files": _build_file_skips,
+    "files": partial(_build_as_by_key, "file", builders.build_cancellations),
     "shard": _build_shard_commands,
     "shards": _build_rollback,
-    "groups": _build_publication,
+    "groups": lambda line: [line.build_command(groups=line.arguments.words)],
 }

@@ -1,20 +1,169 @@
-"""The line above the keys: commands that are held or sent, and an engine that is started for them."""
+"""The line above the keys: commands in words, held for some seconds in which they can be taken back, then sent once."""
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
+from orchestrator.domain.commands import definitions as commands
 from orchestrator.domain.commands.definitions import Command, Pause, Stop, StopCall
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import OrchestrateError
-from orchestrator.tui.commands.descriptions import describe_command
-from orchestrator.tui.commands.undo_queue import CommandOutcome, PendingCommand, UndoQueue
 from orchestrator.tui.widgets.styled_line import StyledLine
 
 if TYPE_CHECKING:
     from orchestrator.tui.app import Dashboard
+
+DANGEROUS_COMMANDS = (commands.Cancel, commands.Stop, commands.StopCall, commands.RollbackShards)
+"""Commands that end or take back what somebody waits for."""
+_TARGET_FIELDS = ("item", "task", "session", "files", "shard", "shards", "groups", "id")
+"""The fields that say what a command is about; each has at most one."""
+_WHOLE: Mapping[type[Command], str] = {commands.Cancel: "the whole run", commands.Publish: "all groups"}
+_MAX_NAMES = 3
+_NOTE_CHARS = 60
+_CONSEQUENCES: Mapping[type[Command], str] = {
+    commands.Cancel: "what landed stays",
+    commands.StopCall: "its command ends, the agent is told and goes on",
+    commands.RollbackShards: "by one more commit, tested first",
+}
+
+
+def is_dangerous(command: Command) -> bool:
+    """Return True if a person has to confirm the command."""
+    return isinstance(command, DANGEROUS_COMMANDS)
+
+
+def describe_command(command: Command) -> str:
+    """Return the command in words, as `retry parser (look at x)`."""
+    words = [_get_verb(command), _describe_target(command)]
+    if note := to_one_line(getattr(command, "reason", "") or getattr(command, "note", ""), _NOTE_CHARS):
+        words.append(f"({note})")
+    return " ".join(filter(None, words))
+
+
+def describe_with_consequence(command: Command) -> str:
+    """Return the command with what follows from it, as `cancel parser: what landed stays`."""
+    return ": ".join(filter(None, (describe_command(command), _CONSEQUENCES.get(type(command)))))
+
+
+def _get_verb(command: Command) -> str:
+    """Return the verb of a command: `retry-files` is `retry` to people."""
+    if isinstance(command, commands.Stop):
+        return command.how
+    return re.sub("-(files|shards?)$", "", command.do)
+
+
+def _describe_target(command: Command) -> str:
+    if isinstance(command, commands.AddCriterion):
+        return f"{command.criterion.id}: {command.criterion.text}"
+    if isinstance(command, commands.Retry) and command.turn is not None:
+        return f"{command.task} from turn {command.turn}"
+    for name in _TARGET_FIELDS:
+        target = getattr(command, name, None)
+        if isinstance(target, str):
+            return target
+        if target:
+            return join_limited(target, _MAX_NAMES)
+    return _WHOLE.get(type(command), "")
+
+
+UNDO_WINDOW_S = 5.0
+SendCommand = Callable[[Command], str]
+
+
+@dataclass(frozen=True)
+class PendingCommand:
+    """A command with what it does in words, when it is to be sent, and with which others it was given."""
+
+    command: Command
+    description: str
+    due_at: float
+    batch: int
+
+
+@dataclass(frozen=True)
+class CommandOutcome:
+    """The outcome of a command; `is_problem` if it was refused or not sent."""
+
+    message: str
+    is_problem: bool = False
+
+
+class UndoQueue:
+    """Holds commands for `held_s` seconds by the caller's clock. A command that is on its way is not taken twice."""
+
+    def __init__(self, send: SendCommand, held_s: float = UNDO_WINDOW_S) -> None:
+        """`send` gives the key under which a command lies in the inbox; it raises OrchestrateError."""
+        self._send, self._held_s = send, held_s
+        self._held: list[PendingCommand] = []
+        self._sent: dict[str, PendingCommand] = {}
+        self._batches = 0
+
+    @property
+    def held_commands(self) -> tuple[PendingCommand, ...]:
+        """Commands that can still be taken back, oldest first."""
+        return tuple(self._held)
+
+    @property
+    def sent_commands(self) -> tuple[PendingCommand, ...]:
+        """Commands that were sent and no engine has taken yet."""
+        return tuple(self._sent.values())
+
+    def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
+        """Hold commands, with their words, as one batch.
+
+        Returns:
+            how many of them are new: neither held already, nor sent without any engine having taken them yet.
+        """
+        self._batches += 1
+        before = len(self._held)
+        for command, words in commands:
+            if command not in map(attrgetter("command"), (*self._held, *self._sent.values())):
+                self._held.append(PendingCommand(command, words, now + self._held_s, self._batches))
+        return len(self._held) - before
+
+    def undo_last_batch(self) -> list[PendingCommand]:
+        """Remove and return the batch that was held last, so that it is never sent."""
+        if not self._held:
+            return []
+        newest = self._held[-1].batch
+        undone = [one for one in self._held if one.batch == newest]
+        self._held = [one for one in self._held if one.batch != newest]
+        return undone
+
+    def send_due_commands(self, now: float) -> list[CommandOutcome]:
+        """Send what has been held for long enough."""
+        return self._send_all([one for one in self._held if one.due_at <= now])
+
+    def flush_commands(self) -> list[CommandOutcome]:
+        """Send all that is held, at once."""
+        return self._send_all(list(self._held))
+
+    def _send_all(self, due: list[PendingCommand]) -> list[CommandOutcome]:
+        """Remove each command before it is sent: whatever happens then, it is not sent twice."""
+        outcomes = []
+        for one in due:
+            self._held.remove(one)
+            try:
+                self._sent[self._send(one.command)] = one
+            except OrchestrateError as problem:
+                outcomes.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
+        return outcomes
+
+    def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
+        """Return what engines have made of sent commands, each outcome once."""
+        outcomes = []
+        for key in [key for key in self._sent if key in state.taken_commands]:
+            words, refusal = self._sent.pop(key).description, state.taken_commands[key]
+            result = f"refused: {refusal}" if refusal else "taken"
+            outcomes.append(CommandOutcome(f"{words}: {result}", is_problem=bool(refusal)))
+        return outcomes
+
 
 _TICK_S = 1 / 4
 _WAKE_S = 20.0

@@ -63,7 +63,7 @@ class DiffPane(Vertical):
     ]
     DEFAULT_CSS = """
     DiffPane { height: 1fr; }
-    DiffPane > Input { display: none; height: 1; border: none; padding: 0; }
+    DiffPane > Input { display: none; }
     DiffPane.-commenting > Input { display: block; }
     """
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Literal
 
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight
@@ -53,7 +54,7 @@ class BurndownSeries:
     @property
     def times(self) -> list[float]:
         """The seconds at which ticks happened."""
-        return [tick.at for tick in self.ticks]
+        return list(map(attrgetter("at"), self.ticks))
 
 
 def build_burndown_series(state: RunState) -> BurndownSeries:
@@ -90,7 +91,7 @@ def render_burndown_chart(
 
 
 def _plot_sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
-    values = [tick.sites for tick in series.ticks]
+    values = list(map(attrgetter("sites"), series.ticks))
     curve = text_plots.sample_step_curve(series.times, values, columns, series.end)
     return [[(row, "state-run")] for row in text_plots.plot_area(curve, rows, series.top, get_glyphs(is_ascii).bars)]
 

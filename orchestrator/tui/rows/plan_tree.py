@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId, get_task_key
@@ -12,22 +13,25 @@ from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
+from orchestrator.report.rows.row_filter import NO_FILTER, FilteredByAttributes, RowFilter
 from orchestrator.report.rows.task_activities import TaskActivities
 from orchestrator.tui.rows.spending import get_known_cost
 
-PLAN_KEYS = ("task", "title", "state", "status", "kind", "cause", "reason", "model", "attempts", "cost")
-"""The fields that filters of a plan can name."""
 _CHARS = 300
 _NOTHING = Usage()
 
 
 @dataclass(frozen=True)
-class PlanRow:
+class PlanRow(FilteredByAttributes):
     """A task in the tree. `done` of `total` are the leaves at and below it, without those that were divided anew.
 
     `depth` is 0 for the root. `needs` are the tasks that must land first. `note` says why it stands where it does.
     """
+
+    FILTER_FIELDS: ClassVar = {
+        "task": "id", "title": "title", "state": "activity.value", "status": "status.value", "kind": "kind",
+        "cause": "cause", "reason": "note", "model": "model", "attempts": "attempts", "cost": "known_cost",
+    }  # fmt: skip
 
     id: TaskId
     depth: int
@@ -64,20 +68,19 @@ class PlanRow:
             return f"needs {', '.join(self.needs)}"
         return ""
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare."""
-        return {
-            "task": self.id,
-            "title": self.title,
-            "state": self.activity.value,
-            "status": self.status.value,
-            "kind": "branch" if self.is_branch else "leaf",
-            "cause": self.cause,
-            "reason": self.note,
-            "model": self.model,
-            "attempts": float(self.attempts),
-            "cost": get_known_cost(self.spent),
-        }
+    @property
+    def kind(self) -> str:
+        """`branch` or `leaf`."""
+        return "branch" if self.is_branch else "leaf"
+
+    @property
+    def known_cost(self) -> float | None:
+        """The dollars with all below it; None if any price is unknown."""
+        return get_known_cost(self.spent)
+
+
+PLAN_KEYS = tuple(PlanRow.FILTER_FIELDS)
+"""The fields that filters of a plan can name."""
 
 
 class PlanTree:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished
@@ -12,10 +13,8 @@ from orchestrator.domain.migration.files import FileStatus, Shard, ShardStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 
-SHARD_KEYS = ("shard", "state", "status", "owner", "wave", "files", "left", "commit", "reason")
-"""The fields that filters of shards can name."""
 _CHARS = 300
 _DOING: Mapping[ShardStatus, Activity] = {
     ShardStatus.OPEN: Activity.QUEUE,
@@ -33,8 +32,13 @@ _ORDER = [
 
 
 @dataclass(frozen=True)
-class ShardRow:
+class ShardRow(FilteredByAttributes):
     """A shard: `landed` of `files` files are on the branch, `failed` failed; `wave` is 0 before its first."""
+
+    FILTER_FIELDS: ClassVar = {
+        "shard": "name", "state": "activity.value", "status": "status.value", "owner": "owner", "wave": "wave",
+        "files": "files", "left": "left", "commit": "commit", "reason": "note",
+    }  # fmt: skip
 
     name: str
     activity: Activity
@@ -48,19 +52,14 @@ class ShardRow:
     note: str
     at: datetime | None = None
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare."""
-        return {
-            "shard": self.name,
-            "state": self.activity.value,
-            "status": self.status.value,
-            "owner": self.owner,
-            "wave": float(self.wave),
-            "files": float(self.files),
-            "left": float(self.files - self.landed),
-            "commit": self.commit,
-            "reason": self.note,
-        }
+    @property
+    def left(self) -> int:
+        """The number of files that are not on the branch."""
+        return self.files - self.landed
+
+
+SHARD_KEYS = tuple(ShardRow.FILTER_FIELDS)
+"""The fields that filters of shards can name."""
 
 
 def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:

@@ -18,7 +18,7 @@ from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.migration.burndown import sum_open_weight
 from orchestrator.report.migration.eta import estimate_eta
 from orchestrator.report.rows.agent_row import format_tokens
-from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 
 BIN_S = 600
 """Seconds of the clock that are summed as one."""
@@ -141,19 +141,22 @@ def get_cached_share(usage: Usage) -> float:
     return usage.cached_tokens / max(usage.input_tokens, 1)
 
 
-SPEND_KEYS = ("name", "status", "attempts", "cost", "tokens", "calls")
-"""The fields that filters of costs can name."""
 SpendSide = Literal["task", "role", "model", "outcome", "waste"]
 SPEND_SIDES: tuple[SpendSide, ...] = ("task", "role", "model", "outcome", "waste")
 """The sides from which a cost can be looked at."""
 
 
 @dataclass(frozen=True)
-class SpendRow:
+class SpendRow(FilteredByAttributes):
     """One line. `share` is its part of the whole, from 0 to 1; `detail` is a task's status, else a count in words.
 
     `depth` is that of a task in the tree, whose amounts are with all below it.
     """
+
+    FILTER_FIELDS: ClassVar = {
+        "name": "name", "status": "detail", "attempts": "attempts", "cost": "known_cost", "tokens": "spent.tokens",
+        "calls": "spent.calls",
+    }  # fmt: skip
 
     name: str
     spent: Usage
@@ -169,16 +172,14 @@ class SpendRow:
             return format_price(self.spent)
         return ""
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare."""
-        return {
-            "name": self.name,
-            "status": self.detail,
-            "attempts": float(self.attempts),
-            "cost": get_known_cost(self.spent),
-            "tokens": float(self.spent.tokens),
-            "calls": float(self.spent.calls),
-        }
+    @property
+    def known_cost(self) -> float | None:
+        """The dollars; None if any price is unknown."""
+        return get_known_cost(self.spent)
+
+
+SPEND_KEYS = tuple(SpendRow.FILTER_FIELDS)
+"""The fields that filters of costs can name."""
 
 
 def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> list[SpendRow]:

@@ -31,6 +31,8 @@ class EventBackfill(Generic[T]):
         self.seq = after
         self.problem = ""
         self._make, self._kinds = make, kinds
+        self.is_reading = False
+        """True while a view reads the journal with it."""
 
     def take_newest(self, view_model: ViewModel) -> list[T] | None:
         """Return what is new; None where the view model does not reach back to what is known."""
@@ -50,9 +52,8 @@ class EventBackfill(Generic[T]):
         """The next block up to an event, from the journal. A journal that cannot be read any further is told of in
         `problem`, and what is missing is not asked for again.
         """
-        made, self.seq, self.problem = await to_thread.run_sync(
-            self._read, journal, self.seq, until, abandon_on_cancel=True
-        )
+        made, self.seq, problem = await to_thread.run_sync(self._read, journal, self.seq, until, abandon_on_cancel=True)
+        self.problem = problem or self.problem
         return made
 
     def _read(self, journal: Path, after: int, until: int) -> tuple[list[T], int, str]:

@@ -6,19 +6,59 @@ A watcher decides nothing and writes nothing. Whatever is wrong with a journal i
 import gc
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 
 import anyio
 
-from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.fold.projection import apply_recorded_event
+from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.log.last_event import SILENT_KINDS, LastSessionEvent, find_last_session_event
 from orchestrator.tui.run_feed.journal_tail import RECENT_EVENTS, JournalReset, JournalTail
-from orchestrator.tui.run_feed.last_session_events import LastSessionEvents
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
 from orchestrator.tui.view_model import Connection, ViewModel
+
+
+class LastSessionEvents(Mapping[SessionId, LastSessionEvent]):
+    """By conversation, its last event. It costs as good as nothing to add one that nobody looks at."""
+
+    def __init__(self) -> None:
+        self._events: dict[SessionId, tuple[RecordedEvent, ...]] = {}
+        self._descriptions: dict[SessionId, tuple[int, LastSessionEvent]] = {}
+
+    def record_event(self, recorded: RecordedEvent) -> None:
+        """Record an event, if it is one of a conversation."""
+        event = recorded.event
+        if not _has_session(type(event)):
+            return
+        session: SessionId = event.session  # type: ignore[attr-defined]
+        before = self._events.get(session, ()) if event.kind in SILENT_KINDS else ()
+        self._events[session] = (*before[:1], recorded)
+
+    def __getitem__(self, session: SessionId) -> LastSessionEvent:
+        events = self._events[session]
+        known = self._descriptions.get(session)
+        if known is None or known[0] != events[-1].seq:
+            last_event = find_last_session_event(events)
+            assert last_event is not None
+            known = self._descriptions[session] = (events[-1].seq, last_event)
+        return known[1]
+
+    def __iter__(self) -> Iterator[SessionId]:
+        return iter(self._events)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+
+@cache
+def _has_session(kind: type[Event]) -> bool:
+    return "session" in kind.model_fields
+
 
 __all__ = ["PlaybackClock", "RunFeed", "relax_garbage_collector"]
 

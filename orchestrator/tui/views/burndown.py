@@ -1,29 +1,101 @@
 """The burndown of a migration: what remains over time, who and what is behind, what fails alike, file by file."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import ClassVar, Literal
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.state import RunState
-from orchestrator.report.migration.burndown import build_failure_signatures
+from orchestrator.domain.text.durations import format_seconds
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.migration import burndown_text
+from orchestrator.report.migration.burndown import BurndownBounds, build_burndown, build_failure_signatures
 from orchestrator.report.migration.burndown_model import SIGNATURE_KEYS, GroupKind
-from orchestrator.report.migration.file_groups import GROUP_KEYS, build_file_groups
-from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
+from orchestrator.report.migration.file_groups import GROUP_KEYS, FileGroup, build_file_groups
+from orchestrator.report.rows.file_rows import (
+    FILE_KEYS,
+    FileRow,
+    build_file_rows,
+    list_files_by_signature,
+    list_group_files,
+)
 from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views import burndown_cells
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.throttled_view import BRIEF_LINES, R, ThrottledView
+from orchestrator.tui.views.base_view import (
+    BRIEF_LINES,
+    STATE_COLUMN,
+    R,
+    Subject,
+    ThrottledView,
+    format_nonzero,
+    render_bar,
+    render_failures,
+)
 from orchestrator.tui.widgets.drawing import Drawing
-from orchestrator.tui.widgets.styled_text import Span
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText, Span
+from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
+
+_BAR_CELLS = 6
+
+
+def _render_share(row: FileGroup, context: CellContext) -> Cell:
+    share = f"{row.done / row.files:4.0%}" if row.files else "   -"
+    return render_bar(f"{share}  ", row.done, row.files, _BAR_CELLS, is_ascii=context.is_ascii)
+
+
+def _render_reason(row: FileRow, _context: CellContext) -> Cell:
+    why = row.status.value * (row.status.value != row.activity.value)
+    if row.reason:
+        why = f"{why}: {row.reason}"
+    for flag in row.flags:
+        why += f" [{flag}]"
+    return why
+
+
+SIGNATURE_COLUMNS = (
+    Column("files", "COUNT", 5, to_the_right=True, cell=lambda row, _: str(row.files)),
+    Column("left", "LEFT", 6, 1, to_the_right=True, cell=lambda row, _: burndown_text.format_weight(row.sites)),
+    Column("signature", "FAILED OF", 30, grows=True, cell=lambda row, _: row.signature),
+    Column("steps", "STEP", 12, priority=2, cell=lambda row, _: (", ".join(row.steps), "dim")),
+    Column("examples", "FILES", 24, priority=3, cell=lambda row, _: (", ".join(row.examples), "dim")),
+)
+GROUP_COLUMNS = (
+    Column("name", "NAME", 18, cell=lambda row, _: row.name),
+    Column("files", "FILES", 5, priority=3, to_the_right=True, cell=lambda row, _: str(row.files)),
+    Column("bar", "DONE", 14, cell=_render_share),
+    Column("left", "LEFT", 6, 1, to_the_right=True, cell=lambda row, _: burndown_text.format_weight(row.left)),
+    Column("failed", "FAILED", 6, priority=2, to_the_right=True, cell=lambda row, _: render_failures(row.rejected)),
+    Column("prs", "PRS", 3, priority=6, to_the_right=True, cell=lambda row, _: format_nonzero(row.prs)),
+    Column("seconds", "S/FILE", 6, 5, to_the_right=True, cell=lambda row, _: format_seconds(row.median_seconds)),
+    Column("cost", "COST", 8, priority=4, to_the_right=True, cell=lambda row, _: row.price),
+    Column("reason", "TOP REASON", 16, 7, grows=True, cell=lambda row, _: (to_one_line(row.top_reason, 300), "dim")),
+)
+FILE_COLUMNS = (
+    STATE_COLUMN,
+    Column("path", "FILE", 20, cell=lambda row, _: LeftTruncatedText(row.path)),
+    Column("left", "LEFT", 5, 1, to_the_right=True, cell=lambda row, _: burndown_text.format_weight(row.left)),
+    Column("step", "STEP", 12, priority=3, cell=lambda row, _: (row.step, "dim")),
+    Column("tries", "TRY", 3, 5, to_the_right=True, cell=lambda row, _: str(row.attempt) * (row.attempt > 1)),
+    Column("cost", "COST", 7, priority=4, to_the_right=True, cell=lambda row, _: row.price),
+    Column("reason", "WHY", 10, priority=2, grows=True, cell=_render_reason),
+)
+_HEAD = BurndownBounds(points=48, groups=0, signatures=0)
+
+
+def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
+    """Yield progress, forecast and cost, and what waits for a person."""
+    burndown = build_burndown(state, _HEAD)
+    glyphs = burndown_text.ASCII_GLYPHS if is_ascii else burndown_text.UNICODE_GLYPHS
+    yield burndown_text.render_burndown_headline(burndown, glyphs)
+    yield burndown_text.render_files_line(burndown).strip()
+    yield from map(str.strip, burndown_text.render_waiting_lines(burndown))
+
 
 BurndownTable = Literal["failures", "owners", "directories", "files"]
 _SIDES: tuple[BurndownTable, ...] = ("failures", "owners", "directories", "files")
@@ -65,33 +137,34 @@ class BurndownView(ThrottledView):
             yield Drawing(id="chart-sites")
             yield Drawing(id="chart-files")
         yield Drawing(id="burndown-where")
-        yield Table(burndown_cells.SIGNATURE_COLUMNS, id="burndown-groups")
-        yield Table(burndown_cells.FILE_COLUMNS, id="burndown-files")
+        yield Table(SIGNATURE_COLUMNS, id="burndown-groups")
+        yield Table(FILE_COLUMNS, id="burndown-files")
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint everything anew."""
         state = view_model.state
-        title, *more = burndown_cells.render_burndown_head(state, is_ascii=self.is_ascii)
+        title, *more = render_burndown_head(state, is_ascii=self.is_ascii)
         self.query_one("#burndown-head", Drawing).show_rows([(title, "title"), *more[:2]])
         self._draw_charts(state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
             rows = build_file_rows(state, self._list_files(state))
-            self._show_rows(burndown_cells.FILE_COLUMNS, rows, burndown_cells.build_file_row)
+            self._show_rows(FILE_COLUMNS, rows, attrgetter("path"))
         elif self._side == "failures":
             signatures = build_failure_signatures(state)
-            self._show_rows(burndown_cells.SIGNATURE_COLUMNS, signatures, burndown_cells.build_signature_row)
+            self._show_rows(SIGNATURE_COLUMNS, signatures, attrgetter("signature"))
         else:
             groups = build_file_groups(state, self._group_kind)
-            self._show_rows(burndown_cells.GROUP_COLUMNS, groups, burndown_cells.build_group_row)
+            self._show_rows(GROUP_COLUMNS, groups, attrgetter("name"))
         self.query_one("#burndown-where", Drawing).show_rows([self._render_location()])
 
-    def _show_rows(self, columns: Sequence[Column], rows: Sequence[R], build_row: Callable[[R, bool], Row]) -> None:
+    def _show_rows(self, columns: Sequence[Column], rows: Sequence[R], get_key: Callable[[R], str]) -> None:
         self.table.show_columns(columns)
         self.table.set_empty_text(self.get_empty_text(_EMPTY[self._side]))
-        self.table.show_rows(build_row(row, self.is_ascii) for row in self.filter_rows(rows))
+        context = self.cell_context
+        self.table.show_rows(build_row(get_key(row), row, columns, context) for row in self.filter_rows(rows))
 
     def _draw_charts(self, state: RunState) -> None:
         """Draw both charts side by side, one where there is less room, none on small screens."""
@@ -162,16 +235,18 @@ class BurndownView(ThrottledView):
         self._group = ""
         self._switch_table()
 
-    @on(Table.RowOpened)
-    def open_row(self, message: Table.RowOpened) -> None:
+    def find_subject(self, key: str) -> Subject | None:
+        """Return the file of a row; a group is none."""
+        if not self._shows_files:
+            return None
+        return Subject("file", key)
+
+    def open_row(self, key: str) -> None:
         """Show the files of a group, or open a file."""
-        message.stop()
-        if message.key is None:
-            return
         if self._shows_files:
-            self.post_message(self.OpenRequested(Subject("file", message.key)))
+            super().open_row(key)
         else:
-            self._group = message.key
+            self._group = key
             self._switch_table()
 
     def _switch_table(self) -> None:
@@ -184,12 +259,10 @@ class BurndownView(ThrottledView):
     @property
     def selected_subjects(self) -> Sequence[Subject]:
         """The marked files, else the one with the cursor; of groups, all the files in them."""
-        if self._shows_files:
-            return [Subject("file", key) for key in self.table.selected_keys]
-        if self.view_model is None:
-            return []
+        if self._shows_files or self.view_model is None:
+            return super().selected_subjects
         state = self.view_model.state
-        groups = [self._list_files_of_row(state, key) for key in self.table.selected_keys]
+        groups = map(partial(self._list_files_of_row, state), self.table.selected_keys)
         return [Subject("file", file.path) for file in chain.from_iterable(groups)]
 
 

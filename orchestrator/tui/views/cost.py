@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -15,21 +14,18 @@ from orchestrator.tui.rows.spending import SPEND_SIDES, SpendLog, SpendRow, Spen
 from orchestrator.tui.rows.text_plots import get_glyphs, plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import format_nonzero
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Span
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
 _COLUMNS = (
-    Column("name", "TASK", 14, grows=True),
-    Column("cost", "COST", 9, to_the_right=True),
-    Column("share", "SHARE", 6, priority=1, to_the_right=True),
-    Column("tokens", "TOKENS", 7, priority=2, to_the_right=True),
-    Column("calls", "CALLS", 6, priority=4, to_the_right=True),
-    Column("tries", "ATT", 3, priority=5, to_the_right=True),
-    Column("detail", "STATUS", 10, priority=3),
+    Column("cost", "COST", 9, to_the_right=True, cell=lambda row, _: row.price),
+    Column("share", "SHARE", 6, 1, to_the_right=True, cell=lambda row, _: f"{row.share:.1%}" * bool(row.spent.calls)),
+    Column("tokens", "TOKENS", 7, priority=2, to_the_right=True, cell=lambda row, _: format_tokens(row.spent.tokens)),
+    Column("calls", "CALLS", 6, priority=4, to_the_right=True, cell=lambda row, _: f"{row.spent.calls:,}"),
+    Column("tries", "ATT", 3, priority=5, to_the_right=True, cell=lambda row, _: format_nonzero(row.attempts)),
+    Column("detail", "STATUS", 10, priority=3, cell=lambda row, _: (row.detail, "dim")),
 )
 
 
@@ -59,7 +55,6 @@ class CostView(ThrottledView):
     def _begin(self) -> None:
         self._spend = SpendLog()
         self._tail: EventBackfill[RecordedEvent] = EventBackfill(lambda recorded: recorded, SpendLog.KINDS)
-        self._is_reading = False
 
     def compose(self) -> ComposeResult:
         """Build sums, a line for each breakdown, and a table of one of them."""
@@ -92,37 +87,23 @@ class CostView(ThrottledView):
         rows = self.filter_rows(spending.build_spend_rows(view_model.state, cost, self._by))
         if self._is_by_cost:
             rows.sort(key=lambda row: -row.share)
-        first, *others = _COLUMNS
-        self.table.show_columns(
-            [
-                Column(first.key, "WASTED ON" if self._by == "waste" else self._by.upper(), first.width, grows=True),
-                *others,
-            ]
-        )
-        empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
+        title, empty = self._by.upper(), "no model was asked"
+        if self._by == "waste":
+            title, empty = "WASTED ON", "nothing was wasted"
+        columns = [Column("name", title, 14, grows=True, cell=self._render_name), *_COLUMNS]
+        self.table.show_columns(columns)
         self.table.set_empty_text(self.get_empty_text(empty))
-        self.table.show_rows(_row(row, is_flat=self._is_by_cost) for row in rows)
+        context = self.cell_context
+        self.table.show_rows(build_row(row.name, row, columns, context) for row in rows)
+
+    def _render_name(self, row: SpendRow, _context: CellContext) -> str:
+        return "  " * (row.depth * (not self._is_by_cost)) + row.name
 
     def _catch_up(self, view_model: ViewModel) -> None:
         """Read from the journal when money was spent: the state has only sums."""
         if view_model.seq < self._tail.seq:
             self._begin()
-        if self._is_reading:
-            return
-        new = self._tail.take_newest(view_model)
-        if new is None:
-            self._is_reading = True
-            self.run_worker(self._read(self._tail, view_model), group="cost", exit_on_error=False)
-        else:
-            self._spend.record_events(new)
-
-    async def _read(self, tail: EventBackfill[RecordedEvent], view_model: ViewModel) -> None:
-        try:
-            while tail.seq < view_model.seq:
-                self._spend.record_events(await tail.read_block(view_model.directory.journal, view_model.seq))
-        finally:
-            self._is_reading = False
-        self.repaint_now()
+        self.catch_up(self._tail, view_model, self._spend.record_events)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -136,33 +117,13 @@ class CostView(ThrottledView):
         self._is_by_cost = not self._is_by_cost
         self.repaint_now()
 
-    @on(Table.RowOpened)
-    def open_task(self, message: Table.RowOpened) -> None:
-        """Open a task."""
-        if self._by == "task" and message.key is not None:
-            self.post_message(self.OpenRequested(Subject("task", message.key)))
-
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked tasks, else the one with the cursor; nothing of the other sides."""
-        return [Subject("task", key) for key in self.table.selected_keys if self._by == "task"]
+    def find_subject(self, key: str) -> Subject | None:
+        """Return the task of a row; rows of the other sides are none."""
+        if self._by != "task":
+            return None
+        return Subject("task", key)
 
     @property
     def status_text(self) -> str:
         """The breakdown, and the number of rows that fit the filter."""
         return f"by {self._by}  {super().status_text}".rstrip()
-
-
-def _row(row: SpendRow, *, is_flat: bool) -> Row:
-    return Row(
-        row.name,
-        {
-            "name": "  " * (row.depth * (not is_flat)) + row.name,
-            "cost": row.price,
-            "share": f"{row.share:.1%}" * bool(row.spent.calls),
-            "tokens": format_tokens(row.spent.tokens),
-            "calls": f"{row.spent.calls:,}",
-            "tries": format_nonzero(row.attempts),
-            "detail": (row.detail, "dim"),
-        },
-    )

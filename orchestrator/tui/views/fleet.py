@@ -16,11 +16,10 @@ from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject, SubjectKind
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, SubjectKind, ThrottledView
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.table import CellContext, Column, Row, Table
 
 _NARROW = (
     Column("id", "ID", 4),
@@ -204,11 +203,12 @@ class FleetView(ThrottledView):
         self._options = options
         self.repaint_now()
 
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked rows, else the one with the cursor, as far as they are things that can be acted on."""
-        rows = filter(None, map(self._rows.get, self.table.selected_keys))
-        return [Subject(_SUBJECTS[row.kind], row.id, row.title) for row in rows if row.kind in _SUBJECTS]
+    def find_subject(self, key: str) -> Subject | None:
+        """Return the thing of a row; a row that counts is none."""
+        row = self._rows.get(key)
+        if row is None or row.kind not in _SUBJECTS:
+            return None
+        return Subject(_SUBJECTS[row.kind], row.id, row.title)
 
     @property
     def status_text(self) -> str:
@@ -222,13 +222,12 @@ class FleetView(ThrottledView):
         """Show the preview of the row with the cursor."""
         self._show_preview()
 
-    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+    def open_row(self, key: str) -> None:
         """Open the row's thing; a row that counts is expanded."""
-        row = self._rows.get(event.key or "")
-        if row is not None and row.kind == "count":
+        if key in self._rows and self._rows[key].kind == "count":
             self.action_toggle_done()
-        elif row is not None and row.kind in _SUBJECTS:
-            self.post_message(self.OpenRequested(Subject(_SUBJECTS[row.kind], row.id, row.title)))
+        else:
+            super().open_row(key)
 
     def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
         """Sort by the clicked column, where that can be."""
@@ -254,8 +253,8 @@ class FleetView(ThrottledView):
         self._show_preview()
 
 
-def _build_row(row: AgentRow, is_ascii: bool) -> Row:
-    texts = row.render_cells(is_ascii)
+def _build_row(row: AgentRow, context: CellContext) -> Row:
+    texts = row.render_cells(context.is_ascii)
     cells: dict[str, Cell] = {**texts, "state": (texts["state"], row.activity.style)}
     if row.kind == "file":
         cells["task"] = LeftTruncatedText(texts["task"])

@@ -18,11 +18,9 @@ from orchestrator.report.rows.questions import (
     render_question_lines,
 )
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import format_nonzero
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
 from orchestrator.tui.widgets.styled_text import Cell
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 from orchestrator.tui.widgets.text_pager import LineList, TextPager
 from worktrees.diffs.file_diffs import read_diff_text
 from worktrees.errors import GitError
@@ -30,16 +28,33 @@ from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
 
-_COLUMNS = (
-    Column("number", "#", 3, to_the_right=True),
-    Column("age", "AGE", 7, 2, to_the_right=True),
-    Column("who", "WHO", 16, 4),
-    Column("matter", "MATTER", 12, 1),
-    Column("title", "WHAT", 24, grows=True),
-    Column("default", "DEFAULT", 16, 5),
-    Column("blocks", "BLOCKS", 24, 3),
-)
 _ANSWERS = {"approve": "yes", "deny": "no"}
+
+
+def _render_age(question: QuestionRow, _context: CellContext) -> Cell:
+    return "" if question.age_s is None else format_short_duration(question.age_s)
+
+
+def _render_answer(question: QuestionRow, _context: CellContext) -> Cell:
+    """Return the answer, or the one that counts if nobody gives any."""
+    if question.is_open and question.left_s is not None:
+        return f"{question.default} in {format_short_duration(max(question.left_s, 0))}"
+    if question.is_open:
+        return "waits"
+    if question.by:
+        return f"{_ANSWERS.get(question.decision, '–')} by {question.by}"
+    return question.decision or "moot"
+
+
+_COLUMNS = (
+    Column("number", "#", 3, to_the_right=True, cell=lambda row, _: format_nonzero(row.number)),
+    Column("age", "AGE", 7, 2, to_the_right=True, cell=_render_age),
+    Column("who", "WHO", 16, 4, cell=lambda row, _: row.who),
+    Column("matter", "MATTER", 12, 1, cell=lambda row, _: (row.matter, "ask" * row.is_open)),
+    Column("title", "WHAT", 24, grows=True, cell=lambda row, _: row.title),
+    Column("default", "DEFAULT", 16, 5, cell=_render_answer),
+    Column("blocks", "BLOCKS", 24, 3, cell=lambda row, _: row.blocks or row.reason),
+)
 
 
 class InboxView(ThrottledView):
@@ -84,7 +99,10 @@ class InboxView(ThrottledView):
         found = build_question_rows(view_model.state, view_model.now)
         before = self._questions.get(self.table.cursor or "")
         self._questions = {one.item: one for one in found}
-        self.table.show_rows(map(_build_row, self.filter_rows(found)))
+        rows = []
+        for row in self.filter_rows(found):
+            rows.append(build_row(row.item, row, _COLUMNS, self.cell_context, "dim" * (not row.is_open)))
+        self.table.show_rows(rows)
         if before is not None and before.is_open and not self._questions[before.item].is_open:
             self._move_to_next_question()
         self._show_text()
@@ -98,10 +116,9 @@ class InboxView(ThrottledView):
         if self.has_class("-detail"):
             self.action_shut()
 
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked questions, else the one with the cursor."""
-        return [Subject("approval", item, self._questions[item].title) for item in self.table.selected_keys]
+    def find_subject(self, key: str) -> Subject:
+        """Return the question of a row."""
+        return Subject("approval", key, self._questions[key].title)
 
     def select_subject(self, subject: Subject) -> None:
         """Put the cursor on a question."""
@@ -139,7 +156,7 @@ class InboxView(ThrottledView):
         """Show the question with the cursor."""
         self._show_text()
 
-    def on_table_row_opened(self, event: Table.RowOpened) -> None:
+    def open_row(self, key: str) -> None:
         """Show the whole question, with the change it is about."""
         self.action_detail()
 
@@ -180,30 +197,6 @@ class InboxView(ThrottledView):
             text = f"the change cannot be shown: {error}"
         self._diffs[item] = ["", *text.splitlines()]
         self._show_text()
-
-
-def _build_row(question: QuestionRow) -> Row:
-    cells: dict[str, Cell] = {
-        "number": format_nonzero(question.number),
-        "age": "" if question.age_s is None else format_short_duration(question.age_s),
-        "who": question.who,
-        "matter": (question.matter, "ask" * question.is_open),
-        "title": question.title,
-        "default": _describe_answer(question),
-        "blocks": question.blocks or question.reason,
-    }
-    return Row(question.item, cells, "dim" * (not question.is_open))
-
-
-def _describe_answer(question: QuestionRow) -> str:
-    """Return the answer, or the one that counts if nobody gives any."""
-    if question.is_open and question.left_s is not None:
-        return f"{question.default} in {format_short_duration(max(question.left_s, 0))}"
-    if question.is_open:
-        return "waits"
-    if question.by:
-        return f"{_ANSWERS.get(question.decision, '–')} by {question.by}"
-    return question.decision or "moot"
 
 
 def _style_lines(lines: Sequence[str]) -> list[Cell]:

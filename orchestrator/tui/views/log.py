@@ -1,20 +1,121 @@
 """The log: everything that happened, in the words of `orchestrate logs`, narrowed by level, role, task or words."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import IntEnum
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.report.rows.row_filter import RowFilter
-from orchestrator.tui.rows.log_rows import LOG_KEYS, LogLevel, LogRow, build_log_row
+from orchestrator.domain.event import Event, RecordedEvent, forge, landing, migration, run, work
+from orchestrator.domain.ids import parse_session_role, parse_unit_task
+from orchestrator.domain.judging.forge_check import list_check_names
+from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.log.event_descriptions import describe_event
+from orchestrator.report.log.event_lines import DETAIL_KINDS
+from orchestrator.report.rows.row_filter import FilterValue, RowFilter
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import Subject, ThrottledView
 from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.text_pager import LazyLines, TextPager
+
+LOG_KEYS = ("level", "kind", "role", "task", "session", "text", "seq")
+"""The fields that filters of a log can name."""
+_CHARS = 2_000
+
+
+class LogLevel(IntEnum):
+    """The importance of an event: details are shown by `logs --all` only."""
+
+    DETAIL = 0
+    INFO = 1
+    WARNING = 2
+
+    @property
+    def word(self) -> str:
+        """The name in filters."""
+        return self.name.lower()
+
+
+class LogRow(NamedTuple):
+    """One event. There may be very many of them, so they are small."""
+
+    seq: int
+    at: datetime
+    level: LogLevel
+    kind: str
+    role: str
+    task: str
+    session: str
+    text: str
+
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
+        """Return the values that filters compare."""
+        values = self._asdict() | {"level": self.level.word, "seq": float(self.seq)}
+        del values["at"]
+        return values
+
+
+def build_log_row(recorded: RecordedEvent) -> LogRow:
+    """Return an event as a row, without control characters."""
+    event = recorded.event
+    session = str(getattr(event, "session", "") or "")
+    text = strip_controls(describe_event(event)[:_CHARS]).replace("\n", " ⏎ ")
+    return LogRow(
+        seq=recorded.seq,
+        at=recorded.at,
+        level=get_log_level(event),
+        kind=event.kind,
+        role=str(getattr(event, "role", "") or parse_session_role(session)),
+        task=_task(event),
+        session=session,
+        text=text,
+    )
+
+
+def get_log_level(event: Event) -> LogLevel:
+    """Return the level of an event; a warning is what did not go as it was wanted."""
+    if event.kind in DETAIL_KINDS:
+        return LogLevel.DETAIL
+    return LogLevel.WARNING if _is_warning(event) else LogLevel.INFO
+
+
+def _is_warning(event: Event) -> bool:
+    match event:
+        case run.Noticed(level="warning") | work.ToolReturned(ok=False):
+            return True
+        case forge.ChecksSeen():
+            return bool(list_check_names(event.checks, "failed"))
+        case work.TaskEnded():
+            return not event.status.is_reached
+        case work.VerdictGiven():
+            return event.verdict.kind != "merge"
+        case landing.TrialJudged():
+            return not event.difference.is_green
+        case migration.FileMoved():
+            return event.status.is_failed or event.status.is_left_over
+        case run.RunEnded():
+            return event.exit != 0
+    return isinstance(event, _WARNINGS)
+
+
+_WARNINGS = (
+    *(work.ModelFailed, work.PlanRefused, run.RunPaused, run.FlakesSeen),
+    *(landing.UnitEjected, migration.RollbackRefused, migration.ShardReverted),
+)
+
+
+def _task(event: Event) -> str:
+    """Return the task, the file or the task of the unit that an event is about."""
+    if event.task:
+        return event.task
+    if isinstance(event, landing.UnitEjected):
+        return parse_unit_task(event.unit) or event.unit
+    return str(getattr(event, "path", ""))
+
 
 MAX_KEPT_EVENTS = 200_000
 """So many of the newest events are kept; `orchestrate logs` has all of them."""
@@ -41,7 +142,6 @@ class LogView(ThrottledView):
         self._level = LogLevel.INFO
         self._tail: EventBackfill[LogRow] | None = None
         self._older: EventBackfill[LogRow] | None = None
-        self._is_reading = False
         self._is_waiting = False
         self._anchor_seq: int | None = None
         self._problem = ""
@@ -61,17 +161,13 @@ class LogView(ThrottledView):
         """Add what is new, and start to read what is older."""
         if self._tail is None or view_model.seq < self._tail.seq:  # another journal took its place, or it was repaired
             self._begin(view_model)
-        if self._tail is not None and not self._is_reading:
-            new = self._tail.take_newest(view_model)
-            if new is None:
-                self._is_reading = True
-                self.run_worker(self._catch_up(self._tail, view_model), group="log", exit_on_error=False)
-            else:
-                self._add_rows(new)
+        if self._tail is not None:
+            self.catch_up(self._tail, view_model, self._add_rows)
 
     def _begin(self, view_model: ViewModel) -> None:
         """Show the newest events at once, and start to read those before them."""
-        self.workers.cancel_group(self, "log-older")
+        for group in ("tail", "log-older"):
+            self.workers.cancel_group(self, group)
         self._rows, self._older, self._problem = [], None, ""
         self._filter_all()
         first = view_model.recent[0].seq if view_model.recent else max(view_model.seq - MAX_KEPT_EVENTS, 0) + 1
@@ -82,21 +178,12 @@ class LogView(ThrottledView):
             reading = self._read_older(self._older, view_model, first - 1)
             self.run_worker(reading, group="log-older", exit_on_error=False)
 
-    async def _catch_up(self, tail: EventBackfill[LogRow], view_model: ViewModel) -> None:
-        try:
-            while tail.seq < view_model.seq:
-                self._add_rows(await tail.read_block(view_model.directory.journal, view_model.seq))
-                self._problem = tail.problem or self._problem
-        finally:
-            self._is_reading = False
-
     async def _read_older(self, tail: EventBackfill[LogRow], view_model: ViewModel, until: int) -> None:
         """Read the older events in one piece, so that what people look at moves but once."""
         rows: list[LogRow] = []
         while tail.seq < until:
             rows += await tail.read_block(view_model.directory.journal, until)
-            self._problem = tail.problem or self._problem
-        self._older = None
+        self._older, self._problem = None, tail.problem
         self._rows = rows + self._rows
         self._filter_all()
 
@@ -168,8 +255,9 @@ class LogView(ThrottledView):
     @property
     def status_text(self) -> str:
         """The kind of events shown, and their number."""
+        problem = self._problem or getattr(self._tail, "problem", "")
         words = [f"{len(self._fitting):,} {_LEVELS[self._level]}", "reading older ones" * bool(self._older)]
-        return "  ".join(filter(None, (*words, self._problem[:60])))
+        return "  ".join(filter(None, (*words, problem[:60])))
 
 
 def _render_row(row: LogRow) -> Cell:

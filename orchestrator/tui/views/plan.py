@@ -1,6 +1,5 @@
 """The plan: the tree of tasks, how far each branch is, what tasks wait for, and why some ended otherwise."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -14,31 +13,21 @@ from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
 from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject
-from orchestrator.tui.views.cells import format_nonzero, render_bar
-from orchestrator.tui.views.throttled_view import ThrottledView
+from orchestrator.tui.views.base_view import STATE_COLUMN, Subject, ThrottledView, format_nonzero, render_bar
 from orchestrator.tui.widgets.drawing import Drawing
-from orchestrator.tui.widgets.styled_text import Span
-from orchestrator.tui.widgets.table import Column, Row, Table
+from orchestrator.tui.widgets.styled_text import Cell, Span
+from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
 _MANY = 300
 """The number of tasks from which on branches below the first ones are folded at first."""
 _BAR_CELLS = 8
 _WIDE = 100
 _SMALL = (
-    Column("state", "STATE", 7),
+    STATE_COLUMN,
     Column("task", "TASK", 16, grows=True),
     Column("done", "DONE", 16, priority=2),
     Column("tries", "TRY", 3, priority=3, to_the_right=True),
     Column("cost", "COST", 8, priority=1, to_the_right=True),
-)
-_LARGE = (
-    Column("state", "STATE", 7),
-    Column("task", "TASK", 36),
-    Column("done", "DONE", 16),
-    Column("tries", "TRY", 3, to_the_right=True),
-    Column("cost", "COST", 7, to_the_right=True),
-    Column("why", "WAITS FOR, OR WHY", 12, grows=True),
 )
 
 
@@ -94,7 +83,7 @@ class PlanView(ThrottledView):
         empty = "nothing is blocked" if self._is_only_blocked else self.get_empty_text("no plan yet")
         self.table.set_empty_text(empty)
         self._rows = {row.id: row for row in rows}
-        self.table.show_rows(self.build_rows(self._rows, _build_row))
+        self.table.show_rows(self.build_rows(self._rows, lambda row, context: build_row(row.id, row, _LARGE, context)))
         self.show_reason()
         words = render_plan_line(view_model.state, tree.count_activities())
         goal = to_one_line(view_model.state.run.goal, 400)
@@ -106,7 +95,8 @@ class PlanView(ThrottledView):
         row = self._rows.get(self.table.cursor or "")
         self.query_one("#plan-why", Drawing).show_rows([_render_reason(row)] if row else [])
 
-    def _build_subject(self, key: str) -> Subject:
+    def find_subject(self, key: str) -> Subject:
+        """Return the task of a row."""
         return Subject("task", key, self._rows[key].title)
 
     def _folds(self, state: RunState) -> set[TaskId]:
@@ -158,17 +148,6 @@ class PlanView(ThrottledView):
         self._is_only_blocked = not self._is_only_blocked
         self.repaint_now()
 
-    @on(Table.RowOpened)
-    def open_task(self, message: Table.RowOpened) -> None:
-        """Open a task."""
-        if message.key is not None:
-            self.post_message(self.OpenRequested(self._build_subject(message.key)))
-
-    @property
-    def selected_subjects(self) -> Sequence[Subject]:
-        """The marked tasks, else the one with the cursor."""
-        return list(map(self._build_subject, self.table.selected_keys))
-
     @property
     def status_text(self) -> str:
         """The number of tasks shown, of all, where some are left out."""
@@ -177,27 +156,20 @@ class PlanView(ThrottledView):
         return super().status_text
 
 
-def _build_row(row: PlanRow, is_ascii: bool) -> Row:
+def _render_task(row: PlanRow, context: CellContext) -> Cell:
     title = f"  {row.title}" * (row.title != row.key)
-    glyphs = get_glyphs(is_ascii)
-    task: list[Span] = [("  " * (row.depth + 1), "dim"), (row.id, ""), (title, "")]
-    if row.is_branch or row.is_folded:
-        sign = glyphs.folded if row.is_folded else glyphs.unfolded
-        task = [(f"{'  ' * row.depth}{sign} ", "dim"), (row.id, "title"), (title, "dim")]
-    done: list[Span] = []
-    if row.is_branch and row.total:
-        done = render_bar(f"{f'{row.done}/{row.total}':>7} ", row.done, row.total, _BAR_CELLS, is_ascii=is_ascii)
-    return Row(
-        row.id,
-        {
-            "state": (row.activity.render_label(is_ascii), row.activity.style),
-            "task": task,
-            "done": done,
-            "tries": format_nonzero(row.attempts, "a"),
-            "cost": row.price,
-            "why": _render_reason(row),
-        },
-    )
+    if not row.is_branch and not row.is_folded:
+        return [("  " * (row.depth + 1), "dim"), (row.id, ""), (title, "")]
+    glyphs = get_glyphs(context.is_ascii)
+    sign = glyphs.folded if row.is_folded else glyphs.unfolded
+    return [(f"{'  ' * row.depth}{sign} ", "dim"), (row.id, "title"), (title, "dim")]
+
+
+def _render_done(row: PlanRow, context: CellContext) -> Cell:
+    if not row.is_branch or not row.total:
+        return []
+    label = f"{f'{row.done}/{row.total}':>7} "
+    return render_bar(label, row.done, row.total, _BAR_CELLS, is_ascii=context.is_ascii)
 
 
 def _render_reason(row: PlanRow) -> list[Span]:
@@ -210,3 +182,13 @@ def _render_reason(row: PlanRow) -> list[Span]:
     if row.note:
         spans.append((row.note, ""))
     return spans
+
+
+_LARGE = (
+    STATE_COLUMN,
+    Column("task", "TASK", 36, cell=_render_task),
+    Column("done", "DONE", 16, cell=_render_done),
+    Column("tries", "TRY", 3, to_the_right=True, cell=lambda row, _: format_nonzero(row.attempts, "a")),
+    Column("cost", "COST", 7, to_the_right=True, cell=lambda row, _: row.price),
+    Column("why", "WAITS FOR, OR WHY", 12, grows=True, cell=lambda row, _: _render_reason(row)),
+)

@@ -80,15 +80,9 @@ class WorkerView(DashboardView):
             return
         kind = cast(Literal["session", "task", "unit", "file"], self._subject.kind)
         self._whole = subject_details.resolve_subject(view_model.state, kind, self._subject.id)
-        self._row = find_fleet_row(
-            view_model.state,
-            view_model.last_session_events,
-            view_model.now,
-            session=self._whole.session,
-            task=self._whole.task,
-            path=self._whole.path,
-            is_at_work=view_model.is_at_work,
-        )
+        whole, state, now = self._whole, view_model.state, view_model.now
+        events, is_at_work = view_model.last_session_events, view_model.is_at_work
+        self._row = find_fleet_row(state, events, now, whole.session, whole.task, whole.path, is_at_work=is_at_work)
         head = subject_details.render_subject_headline(view_model.state, self._whole, self._row, self.is_ascii)
         self.query_one("#worker-head", StyledLine).show_spans(list(head))
         self._show_pane(view_model)

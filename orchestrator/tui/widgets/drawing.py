@@ -8,7 +8,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.tui.widgets.styled_text import Cell, Span, build_spans, build_strip, get_raw_text, get_style_lookup
+from orchestrator.tui.widgets.styled_text import Cell, Span, build_spans, build_strip, get_style_lookup
 
 DrawRows: TypeAlias = Callable[[int, int], Sequence[Cell]]
 """Makes the rows for a width and a height in cells; what is too long or too much is cut."""
@@ -33,11 +33,6 @@ class Drawing(Widget):
     def show_rows(self, rows: Sequence[Cell]) -> None:
         """Show these rows from now on, whatever the size."""
         self.show_drawing(lambda _width, _height: rows)
-
-    @property
-    def words(self) -> list[str]:
-        """The rows without styles."""
-        return list(map(get_raw_text, self._rows))
 
     def on_resize(self, _event: Resize) -> None:
         """Draw for another size."""

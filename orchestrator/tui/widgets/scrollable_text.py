@@ -36,17 +36,10 @@ class ScrollableText(ScrollArea):
     ]
 
     def __init__(
-        self,
-        source: LineSource | None = None,
-        *,
-        follow: bool = False,
-        wrap: bool = False,
-        empty: str = "",
-        id: str | None = None,  # noqa: A002
-        classes: str | None = None,
+        self, source: LineSource | None = None, *, follow: bool = False, wrap: bool = False, empty: str = ""
     ) -> None:
         """`empty` is what is said while there are no lines."""
-        super().__init__(id=id, classes=classes)
+        super().__init__()
         self.source: LineSource = LineList() if source is None else source
         self.cursor = 0
         """The line with the cursor; 0 while there are none."""

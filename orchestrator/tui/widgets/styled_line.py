@@ -3,22 +3,18 @@
 from collections.abc import Sequence
 
 from rich.cells import cell_len
-from rich.text import Text
 from textual.events import Click
 from textual.message import Message
-from textual.widget import Widget
 
-from orchestrator.tui.theme import get_theme_style
-from orchestrator.tui.widgets.styled_text import clean_line, get_raw_text
+from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.styled_text import get_raw_text
 
 Spans = Sequence[tuple[str, str]]
 """Texts with the names of their styles."""
 
 
-class StyledLine(Widget):
+class StyledLine(Drawing):
     """A line at most as wide as its widget; what is beyond is cut off. Its texts are never taken for markup."""
-
-    DEFAULT_CSS = "StyledLine { height: 1; width: 1fr; }"
 
     class SpanClicked(Message):
         """The span with this number was clicked."""
@@ -33,9 +29,10 @@ class StyledLine(Widget):
             near = self.line.spans[max(self.span - 1, 0) : self.span + 1]
             return next((text for text, style in reversed(near) if style == "key"), "")
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, classes=classes)
-        self.spans: Spans = ()
+    @property
+    def spans(self) -> Spans:
+        """The spans that are drawn."""
+        return self._rows[0] if self._rows else ()
 
     @property
     def words(self) -> str:
@@ -44,16 +41,7 @@ class StyledLine(Widget):
 
     def show_spans(self, spans: Spans) -> None:
         """Show these spans from now on; whatever their texts hold, they are drawn as one harmless line."""
-        if (new := tuple((clean_line(text), style) for text, style in spans)) != self.spans:
-            self.spans = new
-            self.refresh()
-
-    def render(self) -> Text:
-        """Return the line for Textual."""
-        line = Text(no_wrap=True, overflow="crop", end="")
-        for text, name in self.spans:
-            line.append(text, get_theme_style(name, self.app.theme))
-        return line
+        self.show_rows([list(spans)])
 
     def on_click(self, event: Click) -> None:
         """Find the span under the pointer."""

@@ -5,7 +5,8 @@ dashboard's theme knows, never part of a text.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from operator import itemgetter
+from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 from rich.errors import StyleSyntaxError
@@ -34,19 +35,10 @@ _SELECTORS = compile_lazily("[\ufe00-\ufe0f]")  # terminals differ in how wide t
 _TAB = 8
 
 
-@runtime_checkable
-class HasStyles(Protocol):
-    """An app that knows the styles of its theme by name."""
-
-    def get_style(self, name: str) -> Style:
-        """Return the style of this name; without effect if there is none."""
-
-
 def get_style_lookup(app: object) -> StyleLookup:
     """Return the styles that an app knows; without any, names are read as `bold red`."""
-    if isinstance(app, HasStyles):
-        return app.get_style
-    return _plain_style
+    look_up: StyleLookup = getattr(app, "get_style", _plain_style)
+    return look_up
 
 
 def _plain_style(name: str) -> Style:
@@ -104,7 +96,7 @@ def get_clean_text(cell: Cell) -> str:
 
 def get_raw_text(cell: Cell) -> str:
     """Return the words as they came, for searching; they may hold control characters."""
-    return "".join(text for text, _ in _list_spans(cell))
+    return "".join(map(itemgetter(0), _list_spans(cell)))
 
 
 def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:

@@ -12,9 +12,17 @@ from textual.strip import Strip
 
 from orchestrator.tui.widgets.scroll_area import ScrollArea
 from orchestrator.tui.widgets.styled_text import Cell, clean_line, fit_cell, get_style_lookup
-from orchestrator.tui.widgets.table_rows import Column, ColumnExtent, Row, TableRows, lay_out_columns
+from orchestrator.tui.widgets.table_rows import (
+    CellContext,
+    Column,
+    ColumnExtent,
+    Row,
+    TableRows,
+    build_row,
+    lay_out_columns,
+)
 
-__all__ = ["Column", "Row", "Table"]
+__all__ = ["CellContext", "Column", "Row", "Table", "build_row"]
 
 _MARGIN = 2
 """The cells of `>` for the cursor and `*` for a mark: both are told without colours."""
@@ -25,7 +33,7 @@ class Table(ScrollArea):
     """Rows with a cursor and marks; both stay with their row's key when rows are sorted anew, come or go.
 
     `show_rows` is cheap for any number of rows: only what is in sight is compared, only cells that differ are drawn.
-    Styles are names, see `styled_text.HasStyles`.
+    Styles are names that the app knows, see `styled_text.get_style_lookup`.
     """
 
     HEADER_LINES = 1
@@ -59,16 +67,9 @@ class Table(ScrollArea):
             super().__init__()
             self.column = column
 
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        *,
-        empty: str = "",
-        id: str | None = None,  # noqa: A002
-        classes: str | None = None,
-    ) -> None:
+    def __init__(self, columns: Sequence[Column], *, empty: str = "", id: str | None = None) -> None:  # noqa: A002
         """`empty` is what is said while there are no rows."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._columns, self._empty = tuple(columns), empty
         self._extents: list[ColumnExtent] = []
         self._rows = TableRows()

@@ -1,8 +1,10 @@
 """The content of a table: rows by key, and columns of fixed widths; a narrow table drops less important ones."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from orchestrator.tui.widgets.styled_text import Cell
 
@@ -10,8 +12,16 @@ _GAP = 2
 
 
 @dataclass(frozen=True)
+class CellContext:
+    """The circumstances in which cells are rendered."""
+
+    is_ascii: bool
+    now: datetime
+
+
+@dataclass(frozen=True)
 class Column:
-    """A column of `width` cells.
+    """A column of `width` cells, rendered from what a row is about by `cell`.
 
     Columns of `priority` 0 always stay; of the others, those with the highest number go first. Those that are said to
     grow share what the others leave.
@@ -23,6 +33,7 @@ class Column:
     priority: int = 0
     grows: bool = False
     to_the_right: bool = False
+    cell: Callable[[Any, CellContext], Cell] = lambda _item, _context: ""
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,11 @@ class Row:
     key: str
     cells: Mapping[str, Cell] = field(default_factory=lambda: MappingProxyType({}))
     style: str = ""
+
+
+def build_row(key: str, item: object, columns: Iterable[Column], context: CellContext, style: str = "") -> Row:
+    """Return the row of an item, with a cell for each column."""
+    return Row(key, {column.key: column.cell(item, context) for column in columns}, style)
 
 
 @dataclass(frozen=True)

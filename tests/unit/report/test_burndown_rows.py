@@ -10,8 +10,8 @@ from orchestrator.report.migration.file_groups import build_file_groups
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
 from orchestrator.report.rows.row_filter import parse_filter
-from orchestrator.tui.rows.log_rows import LOG_KEYS, LogLevel, build_log_row
-from orchestrator.tui.views.burndown_cells import render_burndown_head
+from orchestrator.tui.views.burndown import render_burndown_head
+from orchestrator.tui.views.log import LOG_KEYS, LogLevel, build_log_row
 from tests.running.goal_events import asks, ended, judged, recorded
 from tests.running.migrated import END, ODD, WHY, told
 

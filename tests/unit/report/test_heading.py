@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.fold.projection import fold_events
-from orchestrator.tui.rows.header_line import (
+from orchestrator.tui.frame_lines import (
     HeaderPart,
     build_header_parts,
     fit_header_parts,

@@ -16,8 +16,8 @@ from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.queue_gates import GateStatus
 from orchestrator.report.rows.queue_rows import MOST_ENDED, build_queue_rows, render_queue_line
 from orchestrator.report.task.receipt import CheckLog
-from orchestrator.tui.rows.judgement_lines import render_judge_lines
 from orchestrator.tui.rows.shard_rows import build_shard_rows, render_shards_line
+from orchestrator.tui.screens.report import render_judge_lines
 from tests.running import migrated
 from tests.running.goal_events import DAY, asks, created, ended, judged, landed, merged, recorded, told, worked
 

@@ -36,8 +36,8 @@ def test_a_cell_is_as_wide_as_its_column(cell: str | list[tuple[str, str]], widt
 def test_a_path_that_does_not_fit_keeps_its_end(path: str, width: int) -> None:
     shown = "".join(segment.text for segment in fit_cell(LeftTruncatedText(path), width, nothing))
     assert cell_len(shown) == width
-    whole = clean_line(path)
-    assert shown.rstrip() == whole.rstrip() or (shown[0] == "…" and whole.endswith(shown[1:].rstrip(" ")[-1:]))
+    whole = clean_line(path).rstrip()
+    assert shown.rstrip() == whole or (shown[0] == "…" and whole.endswith(shown[1:].rstrip()[-1:]))
 
 
 def test_of_a_long_path_the_name_of_the_file_is_seen() -> None:
