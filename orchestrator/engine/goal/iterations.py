@@ -16,7 +16,7 @@ from orchestrator.engine.goal.contract import build_contract, collect_proofs, ru
 from orchestrator.engine.goal.planning import build_root_task, build_task_report
 from orchestrator.engine.judging.lens_votes import summarize_receipt
 from orchestrator.engine.pull_request.forge_checks import wait_for_landed_checks
-from orchestrator.engine.pull_request.merge import close_for_restart
+from orchestrator.engine.pull_request.proposal import close_for_restart
 from orchestrator.judge.verdict.contract import CriterionProof, settle_contract_verdict
 from orchestrator.ports.roles import CheckSummary, IterationBrief, Roles, SessionFailure, TaskReport
 from worktrees.diffs.file_diffs import diff_trees, read_diff_stat

@@ -23,8 +23,7 @@ from orchestrator.engine.goal import iterations, schedule
 from orchestrator.engine.goal.planning import run_planning_round
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
-from orchestrator.engine.pull_request.merge import is_being_merged, merge_when_green
-from orchestrator.engine.pull_request.proposal import propose_landed_work
+from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure

@@ -12,7 +12,7 @@ from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.pull_request.push import has_push_arrived
+from orchestrator.engine.pull_request.proposal import has_push_arrived
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.packs import find_existing_objects
 
