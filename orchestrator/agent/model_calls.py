@@ -14,9 +14,8 @@ from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplie
 from orchestrator.errors import OrchestrateError, PausedByPerson
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
 from orchestrator.llm.request_digest import hash_request
-from orchestrator.llm.retry import RetryPolicy
+from orchestrator.llm.retry import ModelCallPolicy, RetryPolicy, complete_with_fallbacks
 from orchestrator.llm.throttling.providers import ProviderRegistry
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger

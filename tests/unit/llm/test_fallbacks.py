@@ -16,8 +16,7 @@ from orchestrator.llm.errors import (
     RateLimited,
     Unavailable,
 )
-from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
-from orchestrator.llm.retry import RetryPolicy
+from orchestrator.llm.retry import ModelCallPolicy, RetryPolicy, complete_with_fallbacks
 from orchestrator.llm.throttling.providers import ProviderRegistry, ProviderRules
 from tests.loopback.builders import request
 
