@@ -26,12 +26,13 @@ from orchestrator.llm.litellm_adapter.error_mapping import map_error
 from orchestrator.llm.litellm_adapter.message_conversion import (
     build_reply,
     find_counted_usage,
+    limit_stall,
+    read_stream,
     render_messages,
     render_tools,
 )
 from orchestrator.llm.litellm_adapter.pricing import find_listed_cost, find_listed_price, find_stated_cost
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
-from orchestrator.llm.litellm_adapter.streaming import limit_stall, read_stream
 
 LITELLM_ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
