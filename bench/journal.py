@@ -34,9 +34,8 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId
-from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import Task
+from orchestrator.domain.run.task import Attempt, Task
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.journal.full_text.index import INDEX_FILE as INDEX
 from orchestrator.journal.full_text.search import search_events

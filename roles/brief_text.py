@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
 from orchestrator.domain.run.contract import Contract
-from orchestrator.domain.run.handoff import Handoff
-from orchestrator.domain.run.task import Task
+from orchestrator.domain.run.task import Handoff, Task
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.ports.roles import CheckSummary, TaskReport
 from prompts import fence_text

@@ -11,8 +11,8 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import build_planning_session_id
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.run.task import Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace

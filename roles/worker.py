@@ -11,8 +11,7 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
-from orchestrator.domain.run.attempt import Attempt
-from orchestrator.domain.run.handoff import Handoff
+from orchestrator.domain.run.task import Attempt, Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import FileBrief, SessionFailure, WorkBrief

@@ -10,7 +10,7 @@ from orchestrator.domain.chat import Message, ToolCall
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
 from orchestrator.domain.ids import SessionId, TreeId
-from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import Exit
 from orchestrator.errors import JournalProblem
 from orchestrator.ports.ledger import SessionMemory
 

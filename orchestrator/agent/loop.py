@@ -12,7 +12,7 @@ from orchestrator.agent.tool_execution import SessionHooks, ToolExecutor
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
-from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import Exit
 from orchestrator.errors import OutOfBudget
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
 from orchestrator.ports.effect import record_effect

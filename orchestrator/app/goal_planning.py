@@ -11,9 +11,9 @@ from orchestrator.app.run_creation import require_models
 from orchestrator.app.wiring import build_roles
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.contract import Contract
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.run.task import Handoff
 from orchestrator.engine.control.tier_grants import RunTierGrants
 from orchestrator.engine.goal.contract import build_contract
 from orchestrator.engine.goal.planning import build_root_task

@@ -8,8 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Criterion
-from orchestrator.domain.run.handoff import Verified
-from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.run.task import TaskDraft, Verified
 from orchestrator.ports.hands import CommandEnding, PolicyExplanation
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 

@@ -7,11 +7,9 @@ from orchestrator.domain.event import work
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
-from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit, Fork
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import find_attempt_veto, notify_attempt_ended
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle

@@ -3,9 +3,8 @@
 from orchestrator.domain.hooks import RUN_END_OCCURRENCE, HookScope
 from orchestrator.domain.ids import TaskId, build_unit_id
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
-from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.state import TaskState
-from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.run.task import Attempt, EndCause
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.hooks import HookOccurrence

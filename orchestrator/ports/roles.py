@@ -7,11 +7,9 @@ from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
-from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.contract import Contract, IterationVerdict
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits
-from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.ports.hands import Workspace
 
 

@@ -9,8 +9,7 @@ from orchestrator.domain.commands.definitions import Configure
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ModelCalled, PlanRefused, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.run.attempt import Exit
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import Exit, TaskStatus
 from orchestrator.errors import LimitReached
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events

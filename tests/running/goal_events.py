@@ -24,9 +24,8 @@ from orchestrator.domain.event.work import (
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
-from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, EndCause, Exit, Task, TaskStatus
 from orchestrator.domain.text.blob_text import Text
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)

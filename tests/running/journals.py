@@ -26,9 +26,8 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId
 from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.plan import Plan
-from orchestrator.domain.run.task import Task
+from orchestrator.domain.run.task import Attempt, Task
 from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.blobs import BlobStore

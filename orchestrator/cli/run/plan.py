@@ -12,9 +12,8 @@ from orchestrator.cli.flags import build_options
 from orchestrator.cli.options import VerbArguments, config_options, contract_options, json_option, repository_options
 from orchestrator.cli.output import print_document
 from orchestrator.domain.run.contract import Contract
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
-from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.run.task import Handoff, TaskDraft
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.project.options import Options
 

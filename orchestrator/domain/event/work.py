@@ -9,10 +9,8 @@ from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
-from orchestrator.domain.run.attempt import Attempt, Exit
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan
-from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.domain.text.blob_text import Text

@@ -22,12 +22,10 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
-from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.goal_state import GoalState
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.spend_state import SpendState
-from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 
 

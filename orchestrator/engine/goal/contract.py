@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
-from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion
 from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt

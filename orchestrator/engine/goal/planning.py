@@ -7,14 +7,12 @@ from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted, PlanSubmitted, TaskCreated, TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.attempt import CAUSE_BY_EXIT
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
-from orchestrator.domain.run.task import EndCause, Task, TaskDraft, TaskStatus
+from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
 from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport

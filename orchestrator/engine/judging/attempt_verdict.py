@@ -9,9 +9,8 @@ from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import Finding, VerdictKind
-from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import Task
+from orchestrator.domain.run.task import Exit, Task
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given

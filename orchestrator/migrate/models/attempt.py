@@ -10,9 +10,8 @@ from orchestrator.domain.event.work import AttemptStarted, LensVoted, TaskEnded,
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
-from orchestrator.domain.run.attempt import CAUSE_BY_EXIT, Attempt, Exit
 from orchestrator.domain.run.state import TaskState
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import CAUSE_BY_EXIT, Attempt, EndCause, Exit, TaskStatus
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.engine.attempts import continue_attempt

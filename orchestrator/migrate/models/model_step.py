@@ -12,9 +12,8 @@ from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import Handoff, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit
 from orchestrator.engine.control.stop_signals import require_not_stopping

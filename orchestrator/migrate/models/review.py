@@ -10,9 +10,9 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.rules import RuleId
 from orchestrator.domain.judging.verdict import Finding, LensVote
 from orchestrator.domain.migration.files import FileRecord
-from orchestrator.domain.run.attempt import Exit
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.attempt_verdict import escape_finding
 from orchestrator.engine.judging.candidate_changes import find_secret_leaks, read_candidate_changes

@@ -6,9 +6,8 @@ from orchestrator.domain.ids import CommitId, SessionId, TaskId
 from orchestrator.domain.judging.check import ReceiptStatus, TestCounts
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.verdict import Verdict
-from orchestrator.domain.run.attempt import AttemptMode, Exit
 from orchestrator.domain.run.contract import IterationVerdict
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import AttemptMode, EndCause, Exit, TaskStatus
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.read_model import ReadModel

@@ -3,9 +3,8 @@
 from typing import Literal
 
 from orchestrator.domain.ids import build_unit_id
-from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.state import TaskState
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import Attempt, TaskStatus
 
 Fate = Literal["landed", "open", "rejected", "blocked", "split", "cancelled", "restarted", "ejected", "superseded"]
 """`superseded`: another attempt began afresh without a verdict on this one. `open`: nothing is decided yet."""

@@ -27,9 +27,7 @@ from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, TaskCreated, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.run.attempt import Exit
-from orchestrator.domain.run.handoff import Handoff
-from orchestrator.domain.run.task import Task
+from orchestrator.domain.run.task import Exit, Handoff, Task
 from orchestrator.errors import LimitReached, ProviderDown
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.llm.budget import RunBudget

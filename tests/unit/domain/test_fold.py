@@ -44,9 +44,8 @@ from orchestrator.domain.ids import (
 )
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, Exit, Task, TaskStatus
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition
 

@@ -7,9 +7,8 @@ from orchestrator.domain.event.work import AttemptEnded, VerdictGiven
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, build_unit_id
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
-from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Task, TaskStatus
 from orchestrator.engine.goal.schedule import (
     Action,
     ContinueAttempt,

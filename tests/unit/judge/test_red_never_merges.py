@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
-from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import Exit
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
 

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
-from orchestrator.domain.run.attempt import Exit
-from orchestrator.domain.run.task import EndCause, Task
+from orchestrator.domain.run.task import EndCause, Exit, Task
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.rules.task_scope import check_task_scope

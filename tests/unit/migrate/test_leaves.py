@@ -8,9 +8,8 @@ from orchestrator.domain.ids import CommitId, TaskId, format_task_ref
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.paths.globs import matches_glob
-from orchestrator.domain.run.attempt import Attempt
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import Attempt, TaskStatus
 from orchestrator.migrate.models.file_tasks import (
     build_file_task_events,
     build_file_task_id,

@@ -10,8 +10,7 @@ from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCre
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
-from orchestrator.domain.run.attempt import Attempt, Exit
-from orchestrator.domain.run.task import Task
+from orchestrator.domain.run.task import Attempt, Exit, Task
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory

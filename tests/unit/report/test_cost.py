@@ -27,9 +27,8 @@ from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
-from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, AttemptMode, Exit, Task, TaskStatus
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.cost.breakdown import CostBreakdown, RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report, render_cost_lines

@@ -20,8 +20,8 @@ from orchestrator.domain.ids import ROOT_TASK, CommitId, TreeId
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.run.contract import IterationVerdict
-from orchestrator.domain.run.handoff import Handoff
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import Handoff
 from orchestrator.report.log.event_lines import render_event_line
 from orchestrator.report.run.model import ForgeChecksResult
 from orchestrator.report.run.phase import get_phase

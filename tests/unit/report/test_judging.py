@@ -26,9 +26,8 @@ from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId, 
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.judging.verdict import LensVote, Verdict, VerdictKind
 from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.run.contract import IterationVerdict
-from orchestrator.domain.run.task import EndCause, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Task, TaskStatus
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.judging.lens_accuracy import VoteLog
 from orchestrator.report.judging.rendering import build_judging_report, render_judging_lines

@@ -10,8 +10,7 @@ from orchestrator.domain.ids import SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.attempt import Exit
-from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.run.task import EndCause, Exit
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.queue_gates import GateStatus
 from orchestrator.report.rows.queue_rows import MOST_ENDED, build_queue_rows, render_queue_line

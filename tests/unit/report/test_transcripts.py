@@ -13,7 +13,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event import Event, RecordedEvent, work
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.run.attempt import Exit
+from orchestrator.domain.run.task import Exit
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.log.last_event import find_last_session_event
 from orchestrator.tui.rows.transcript import Transcript

@@ -15,11 +15,9 @@ from orchestrator.domain.event.work import PlanRefused, TaskCreated
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
-from orchestrator.domain.run.attempt import Attempt, Exit
 from orchestrator.domain.run.contract import Contract, Criterion, IterationVerdict
-from orchestrator.domain.run.handoff import Handoff, Verified
 from orchestrator.domain.run.plan import Plan, PlanLimits
-from orchestrator.domain.run.task import Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, Exit, Handoff, Task, TaskStatus, Verified
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.llm.budget import RunBudget
