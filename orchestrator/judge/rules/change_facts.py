@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.judging.check import Difference, TestOutcome
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.run.task import Task
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher

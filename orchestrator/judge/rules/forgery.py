@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import PurePosixPath
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.changed_file import subtract_known
 from orchestrator.judge.files.path_protection import is_test_path

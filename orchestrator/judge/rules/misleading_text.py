@@ -9,8 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, group_by_path
 from orchestrator.judge.files.classification import is_example_content

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.check import PASSED_OUTCOMES
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection, is_test_path

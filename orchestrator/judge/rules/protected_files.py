@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.config_sections import find_altered_sections, has_protected_sections
 from orchestrator.judge.files.path_protection import PathProtection, find_path_protection

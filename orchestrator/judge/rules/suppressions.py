@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile, subtract_known

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.paths.globs import matches_glob
 from orchestrator.domain.run.task import Task
 from orchestrator.domain.text.listing import join_limited

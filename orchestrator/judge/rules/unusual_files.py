@@ -4,8 +4,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, DiffHunk, group_by_path
 from orchestrator.judge.files.classification import find_generated_mark, is_binary, is_minified

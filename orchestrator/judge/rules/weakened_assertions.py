@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import subtract_known

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.classification import count_reviewed_lines
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag

@@ -8,7 +8,7 @@ from anyio import to_thread
 from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.judging.rules import RuleId
+from orchestrator.domain.judging.verdict import RuleId
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.engine.context import RunContext

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding, LensVote
+from orchestrator.domain.judging.verdict import Finding, LensVote, RuleId
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState

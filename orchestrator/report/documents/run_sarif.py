@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding, LensVote, PointFinding, Verdict
+from orchestrator.domain.judging.verdict import Finding, LensVote, PointFinding, RuleId, Verdict
 from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import strip_controls

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator.domain.judging.rules import RuleId
-from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import PROMPT_INJECTION_RULES, RULES, check_change, list_findings
 from orchestrator.report.documents.run_sarif import RULE_DESCRIPTIONS
