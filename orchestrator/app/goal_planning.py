@@ -15,7 +15,7 @@ from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.task import Handoff
 from orchestrator.engine.control.tier_grants import RunTierGrants
-from orchestrator.engine.goal.contract import build_contract
+from orchestrator.engine.goal.iterations import build_contract
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
