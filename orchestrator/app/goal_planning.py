@@ -14,7 +14,7 @@ from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.task import Handoff
-from orchestrator.engine.control.tier_grants import RunTierGrants
+from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.goal.iterations import build_contract
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.errors import EnvironmentProblem

@@ -26,8 +26,8 @@ from orchestrator.domain.recipe.recorded import require_valid_recipe
 from orchestrator.domain.recipe.scope import RecipeEnv
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.control.command_consumer import CommandConsumer
-from orchestrator.engine.control.tier_grants import RunTierGrants
 from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
 from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started
