@@ -1,26 +1,48 @@
-"""Find a run: its location, its state, and if an engine should work on it."""
+"""Find a run: its location, its state, and if an engine should work on it; send it commands, start its engine.
+
+An engine is a process of its own, which outlives whoever started it.
+"""
 
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from getpass import getuser
 from typing import Any
+from uuid import uuid4
 
 from pydantic import ValidationError
 
 from orchestrator.config.live_config import build_effective_config, describe_first_problem
-from orchestrator.domain.commands.definitions import Configure, Continue
+from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.recovery.ref_repair import needs_ref_repair
-from orchestrator.errors import RunLocked, UsageProblem
+from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
+from orchestrator.journal.journal import SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.secrets import build_redactor, require_secret_free_values
 from orchestrator.run_control.notifications import has_pending_notifications
-from orchestrator.run_control.send_command import send_command
 from worktrees.repositories.repository import GitRepository
+
+
+def send_command(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
+    """Leave a command in a run's inbox and return its key; the engine acts on it, now or when one is started."""
+    sent = InboxCommand(key=key or uuid4().hex, at=SystemClock().now(), by=by or get_user_name(), command=command)
+    directory.inbox.send_command(sent)
+    return sent.key
+
+
+def get_user_name() -> str:
+    """Return the name of whoever gives commands here."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 @dataclass(frozen=True)
@@ -112,3 +134,38 @@ def needs_engine(location: RunLocation, state: RunState) -> bool:
     if needs_ref_repair(location.repository.git, state):
         return True
     return has_pending_notifications(build_effective_config(state), state, location.directory.journal)
+
+
+def start_engine(location: RunLocation, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
+    """Start a process that works on the run; it belongs to no terminal, and what it prints goes to the run's log.
+
+    Unless it `outlives_us` it stops when this process is gone, however that came.
+
+    Raises:
+        EnvironmentProblem: it could not be started.
+    """
+    words = [
+        "engine",
+        location.directory.run,
+        "--repo",
+        str(location.repository.root),
+        "--state",
+        str(location.state.path.parent),
+        *(() if outlives_us else ("--while", str(os.getpid()))),
+    ]
+    try:
+        with location.directory.engine_log.open("ab") as log:
+            return subprocess.Popen(
+                # -P: nothing of the directory that we stand in is imported
+                [sys.executable, "-P", "-m", "orchestrator", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            )
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"no engine could be started: cannot write {error.filename}: {error.strerror}; make the state directory "
+            "writable, or choose another with --state DIR"
+        ) from error
