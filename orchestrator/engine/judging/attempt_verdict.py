@@ -14,9 +14,13 @@ from orchestrator.domain.run.task import Exit, Task
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
-from orchestrator.engine.judging.candidate_changes import CandidateChanges, find_secret_leaks, read_candidate_changes
+from orchestrator.engine.judging.candidate_changes import (
+    CandidateChanges,
+    find_gate_files,
+    find_secret_leaks,
+    read_candidate_changes,
+)
 from orchestrator.engine.judging.candidate_tests import CandidateTester
-from orchestrator.engine.judging.gate_files import find_gate_files
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
