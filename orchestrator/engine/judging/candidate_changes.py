@@ -10,8 +10,7 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.files.changed_file import SYMLINK_MODE, AddedLine, ChangedFile, DiffHunk
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import SYMLINK_MODE, AddedLine, ChangedFile, DiffHunk, is_test_path
 from orchestrator.judge.gate_files.command_lines import join_path
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 from orchestrator.judge.rules.protected_files import needs_content

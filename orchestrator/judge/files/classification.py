@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
 from orchestrator.judge.files.path_globs import PathGlobs
-from orchestrator.judge.files.path_protection import is_test_path
 
 _DOCUMENTS = PathGlobs(
     (

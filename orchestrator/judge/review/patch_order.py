@@ -3,8 +3,8 @@
 import re
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.files.classification import is_document, is_lock_file, is_sample
-from orchestrator.judge.files.path_protection import is_test_path
 from worktrees.diffs.file_diffs import Diff
 
 _FILE = compile_lazily(r"^(?=diff --git )", re.MULTILINE)

@@ -12,8 +12,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.files.changed_file import subtract_known
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import is_test_path, subtract_known
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.always_equal import find_always_equal
 from orchestrator.judge.source.name_resolution import NameResolver, resolve_text

@@ -7,8 +7,7 @@ from pathlib import PurePosixPath
 from orchestrator.domain.judging.check import PASSED_OUTCOMES
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import ChangedFile
-from orchestrator.judge.files.path_protection import PathProtection, find_path_protection, is_test_path
+from orchestrator.judge.files.changed_file import ChangedFile, PathProtection, find_path_protection, is_test_path
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes, build_flag
 from orchestrator.judge.source.python_syntax import FunctionNode, parse_python

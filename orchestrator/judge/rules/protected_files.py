@@ -3,9 +3,8 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
-from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.files.changed_file import ChangedFile, PathProtection, find_path_protection
 from orchestrator.judge.files.config_sections import find_altered_sections, has_protected_sections
-from orchestrator.judge.files.path_protection import PathProtection, find_path_protection
 from orchestrator.judge.gate_files.finder import fold_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.suppressions import get_suppression_kinds

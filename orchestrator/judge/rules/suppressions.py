@@ -13,9 +13,8 @@ from typing import NamedTuple
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import ChangedFile, subtract_known
+from orchestrator.judge.files.changed_file import ChangedFile, is_test_path, subtract_known
 from orchestrator.judge.files.classification import is_sample
-from orchestrator.judge.files.path_protection import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.python_syntax import tokenize_python
 

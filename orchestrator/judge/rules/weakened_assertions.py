@@ -12,8 +12,7 @@ from operator import attrgetter
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.judge.files.changed_file import subtract_known
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import is_test_path, subtract_known
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
 from orchestrator.judge.source.assertions import list_assertions, list_function_assertions

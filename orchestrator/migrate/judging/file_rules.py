@@ -11,7 +11,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Invariant, Level
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.judge.source.testcases import list_test_functions
 from orchestrator.migrate.judging.invariants import (

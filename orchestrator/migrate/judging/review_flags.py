@@ -15,8 +15,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.judge.coverage.measurement import find_coverage_package, measure_lines_run
-from orchestrator.judge.files.changed_file import ChangedFile
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import list_findings
 from orchestrator.judge.source.python_syntax import parse_python

@@ -10,7 +10,7 @@ from orchestrator.domain.judging.check import CheckSpec
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import VerifyCheck
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX
 from orchestrator.migrate.command_lines import quote_paths, split_for_command_line
 

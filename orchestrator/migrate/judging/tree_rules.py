@@ -10,7 +10,7 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.files.path_protection import is_test_path
+from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.gate.check_runner import build_check_key
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.migrate.command_lines import fill_in_files, split_for_command_line

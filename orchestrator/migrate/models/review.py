@@ -17,7 +17,7 @@ from orchestrator.engine.judging.attempt_verdict import escape_finding
 from orchestrator.engine.judging.candidate_changes import find_secret_leaks, read_candidate_changes
 from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.hands.execution.workspace_runner import run_and_read
-from orchestrator.judge.files.path_protection import find_path_protection
+from orchestrator.judge.files.changed_file import find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.verdict.decision import VerdictEvidence

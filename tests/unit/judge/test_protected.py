@@ -2,9 +2,8 @@
 
 import pytest
 
-from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile
+from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, PathProtection, find_path_protection
 from orchestrator.judge.files.grants import build_grant_matcher
-from orchestrator.judge.files.path_protection import PathProtection, find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.forgery import check_forgery
 from orchestrator.judge.rules.protected_files import list_held_back_tests
