@@ -1,16 +1,20 @@
-"""Gathering the evidence on an attempt and recording the verdict."""
+"""Gathering the evidence on an attempt, the votes of its reviewers among it, and recording the verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from anyio import to_thread
 
+from orchestrator.config.roles import LensSettings
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
-from orchestrator.domain.ids import TaskId
-from orchestrator.domain.judging.verdict import Finding, VerdictKind
+from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.judging.check import GATE_VARIANTS, Receipt
+from orchestrator.domain.judging.review import LensView, ReviewMaterial
+from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Exit, Task
+from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
@@ -21,13 +25,131 @@ from orchestrator.engine.judging.candidate_changes import (
     read_candidate_changes,
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
-from orchestrator.engine.judging.lens_votes import collect_lens_votes
+from orchestrator.judge.files.changed_file import SYMLINK_MODE
+from orchestrator.judge.review.lens_views import MAX_VIEW_CHARS, build_code_view, build_codebase_view, build_diff_view
+from orchestrator.judge.review.patch_order import order_patch
 from orchestrator.judge.rules.change_facts import ChangeFacts
-from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.rules.registry import PROMPT_INJECTION_RULES, check_change
 from orchestrator.judge.rules.task_scope import list_parallel_tasks
+from orchestrator.judge.source.reviewer_addresses import escape_hidden_text
 from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
-from orchestrator.ports.roles import Roles
+from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
+from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
+from worktrees.git import Git
+from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 from worktrees.safety.path_rules import escape_path
+
+_CUT_CHARS = 20_000
+_FILE_BYTES = 1_000_000
+"""A larger file is not shown by views that need the whole of it."""
+
+
+async def collect_lens_votes(
+    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
+) -> tuple[LensVote, ...]:
+    """Return the votes of the lenses on a candidate that no receipt speaks against, in the order of asking."""
+    votes: list[LensVote] = []
+    checks = tuple(map(summarize_receipt, _iterate_own_receipts(context, evidence)))
+    for name, lens in context.config.roles.judge.active_lenses.items():
+        if _is_lens_due(lens, evidence):
+            brief = ReviewBrief(
+                task=state.spec,
+                number=candidate.number,
+                lens=name,
+                view=lens.view,
+                shown=await read_lens_view(context, lens.view, state.attempts[-1].base, candidate.commit),
+                checks=checks,
+                notes=tuple(finding.text for finding in evidence.findings),
+            )
+            votes.append(await roles.judge.review_change(brief))
+            if votes[-1].decision != "approve":
+                break
+    return tuple(votes)
+
+
+def _is_lens_due(lens: LensSettings, evidence: VerdictEvidence) -> bool:
+    return lens.when == "always" or any(finding.rule in PROMPT_INJECTION_RULES for finding in evidence.findings)
+
+
+def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
+    """Return the receipts that say how the change's own tests end; what was run beside them would only confuse."""
+    for receipt in context.list_receipts(evidence.receipts):
+        if receipt.kind not in GATE_VARIANTS:
+            yield receipt
+
+
+def summarize_receipt(receipt: Receipt) -> CheckSummary:
+    """Return a receipt in words."""
+    result = f"{receipt.outcome_text} ({receipt.seconds:.1f} s)"
+    return CheckSummary(id=receipt.kind, check=receipt.command, result=result, receipt=receipt.key)
+
+
+async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:
+    """Return what a lens with this view shows of a candidate.
+
+    Raises:
+        GitError: one of the commits does not exist.
+    """
+    git = context.repository.git
+    changed = await diff_trees(git, base, candidate)
+    match view:
+        case LensView.DIFF:
+            text = escape_hidden_text(await read_diff_text(git, base, candidate))
+            text, unseen = order_patch(text, changed, MAX_VIEW_CHARS)
+            text = _limit_text(context, text)
+            if unseen:
+                text += f"\n[not shown, or not wholly: {join_limited(map(escape_path, unseen), 10)}]"
+            return build_diff_view(text, changed, unseen)
+        case LensView.CODE:
+            shown = await _read_code(git, changed, base, candidate)
+        case LensView.CODEBASE:
+            shown = await _read_codebase(git, changed, candidate)
+    return shown.model_copy(update={"text": _limit_text(context, shown.text)})
+
+
+def _limit_text(context: RunContext, text: str) -> str:
+    if len(text) <= MAX_VIEW_CHARS:
+        return text
+    text, more = text[: MAX_VIEW_CHARS + _CUT_CHARS], len(text) - MAX_VIEW_CHARS
+    shown = context.journal.redact_text(text)[:MAX_VIEW_CHARS]  # before a secret could be cut in two
+    return f"{shown}\n[{more} more characters are not shown]"
+
+
+async def _read_code(git: Git, changed: Diff, base: CommitId, candidate: CommitId) -> ReviewMaterial:
+    texts = [file for file in changed.files if file.hunks]
+    old = await _read_contents(git, await _list_entries(git, base, (file.old_path or file.path for file in texts)))
+    new = await _read_contents(git, await _list_entries(git, candidate, (file.path for file in texts)))
+    sides = {}
+    for file in texts:
+        sides[file.path] = (old.get(file.old_path or file.path), new.get(file.path))
+    return await to_thread.run_sync(build_code_view, changed, sides)
+
+
+async def _read_codebase(git: Git, changed: Diff, candidate: CommitId) -> ReviewMaterial:
+    tree = {entry.path: entry for entry in await list_tree(git, candidate)}
+    there = [tree[path] for path in changed.paths if path in tree]
+    contents = await _read_contents(git, there)
+    return build_codebase_view(
+        {entry.path: contents.get(entry.path) for entry in there},
+        [path for path in changed.paths if path not in tree],
+        list(tree),
+    )
+
+
+async def _list_entries(git: Git, commit: CommitId, paths: Iterable[str]) -> list[TreeEntry]:
+    wanted = list(paths)
+    if wanted:
+        return [entry for entry in await list_tree(git, commit, wanted) if entry.path in wanted]
+    return []
+
+
+async def _read_contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
+    """Return the contents of plain files that are not too large, by path."""
+    small = []
+    for entry in entries:
+        if entry.kind == "blob" and entry.mode != SYMLINK_MODE and (entry.size or 0) <= _FILE_BYTES:
+            small.append(entry)
+    return await read_entry_contents(git, small)
 
 
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:

@@ -13,9 +13,8 @@ from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.judging.attempt_verdict import escape_finding
+from orchestrator.engine.judging.attempt_verdict import collect_lens_votes, escape_finding
 from orchestrator.engine.judging.candidate_changes import find_secret_leaks, read_candidate_changes
-from orchestrator.engine.judging.lens_votes import collect_lens_votes
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.judge.files.changed_file import find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
