@@ -8,9 +8,7 @@ from anyio import to_thread
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import RecipeEnv
+from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, RecipeEnv, select_environment
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.run_start import NewRun, build_first_events

@@ -20,10 +20,7 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.recipe.environments import select_environment
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.recorded import require_valid_recipe
-from orchestrator.domain.recipe.scope import RecipeEnv
+from orchestrator.domain.recipe.model import Recipe, RecipeEnv, require_valid_recipe, select_environment
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import RunTierGrants

@@ -11,8 +11,7 @@ from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import Shard
-from orchestrator.domain.recipe.environments import ENVIRONMENT_NAMES, select_environment
-from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, select_environment
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands

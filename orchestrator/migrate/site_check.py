@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import Scope
+from orchestrator.domain.recipe.model import Recipe, Scope
 from orchestrator.migrate.scope.inventory import FILE_MODES, build_scope_matcher
 from orchestrator.migrate.sites.finder import FoundSites, find_sites
 from orchestrator.report.migration.site_check import CheckedSite, SiteCheckReport, SiteLimit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.config.layers import LoadedConfig, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.recipe.merge import StopRules
-from orchestrator.domain.recipe.scope import RecipeEnv
+from orchestrator.domain.recipe.model import RecipeEnv
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import BackendChoice, CommandLimits, GrantedFolder, RegistryGrant, SandboxGrant
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci

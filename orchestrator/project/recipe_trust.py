@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.domain.paths.dependencies import DEPENDENCY_PATTERNS, is_dependency_pattern
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import RecipeEnv
+from orchestrator.domain.recipe.model import Recipe, RecipeEnv
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import load_recipe
 from orchestrator.project.options import Options, open_repository

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.recipe.scope import RecipeEnv
+from orchestrator.domain.recipe.model import RecipeEnv
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, UsageProblem

@@ -13,7 +13,7 @@ from anyio import to_thread
 from orchestrator.config.layers import is_user_only_key, iterate_leaf_values, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.config.toml_source import format_dotted_key
-from orchestrator.domain.recipe.recorded import require_valid_recipe
+from orchestrator.domain.recipe.model import require_valid_recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.files.session_folder import open_session

@@ -14,8 +14,7 @@ from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.fold.migration import restart_ladder
 from orchestrator.domain.fold.record_updates import format_reason, reopen_run, update_file, update_shard
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.recorded import read_recorded_recipe
+from orchestrator.domain.recipe.model import Recipe, read_recorded_recipe
 from orchestrator.domain.run.state import RunState
 
 ALL_GROUPS = "*"

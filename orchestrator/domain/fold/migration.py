@@ -10,7 +10,7 @@ from orchestrator.domain.fold.old_journals import derive_failure
 from orchestrator.domain.fold.record_updates import update_approval, update_file, update_shard
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.migration.files import FileStatus, Wave
-from orchestrator.domain.recipe.recorded import read_recorded_recipe
+from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.transitions import FILE_TRANSITIONS, apply_transition
 

@@ -13,7 +13,7 @@ from orchestrator.domain.fold.record_updates import update_approval, update_sess
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
-from orchestrator.domain.recipe.recorded import read_recorded_recipe
+from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.contract import freeze_contract
 from orchestrator.domain.run.state import RunState, SessionState, TaskState

@@ -8,8 +8,7 @@ from datetime import datetime
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.migration.files import FileRecord, Shard, ShardStatus, Tick, Wave
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.recorded import RecordedRecipe
+from orchestrator.domain.recipe.model import Recipe, RecordedRecipe
 
 
 @dataclass(slots=True)

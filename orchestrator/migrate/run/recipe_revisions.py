@@ -19,8 +19,7 @@ from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import choose_free_name
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.recorded import require_valid_recipe
+from orchestrator.domain.recipe.model import Recipe, require_valid_recipe
 from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step, parse_step
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext

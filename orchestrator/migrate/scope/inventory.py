@@ -12,8 +12,7 @@ from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import SitePlace
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import Scope
+from orchestrator.domain.recipe.model import Recipe, Scope
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
 from orchestrator.hands.files.workspace_files import normalize_path

@@ -6,8 +6,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.domain.recipe.model import Recipe
-from orchestrator.domain.recipe.scope import Site
+from orchestrator.domain.recipe.model import Recipe, Site
 from orchestrator.domain.recipe.step import RewriteStep
 from orchestrator.errors import EnvironmentProblem
 

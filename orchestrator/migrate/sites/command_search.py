@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
-from orchestrator.domain.recipe.scope import Site
+from orchestrator.domain.recipe.model import Site
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator.domain.fold.projection import fold_events
-from orchestrator.domain.recipe.recorded import read_recorded_recipe, require_valid_recipe
+from orchestrator.domain.recipe.model import read_recorded_recipe, require_valid_recipe
 from orchestrator.journal.state.snapshot import load_snapshot, save_snapshot
 from orchestrator.report.migration.full_report import build_migration_report
 from tests.running.migrated import RECIPE, begun, recorded, told

@@ -33,7 +33,7 @@ from orchestrator.domain.event.run import PrOpened, RunEnded, RunStarted
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
-from orchestrator.domain.recipe.recorded import read_recorded_recipe
+from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.state import RunState
 from tests.unit.domain.test_fold import record

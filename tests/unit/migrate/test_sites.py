@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.recipe.scope import Scope
+from orchestrator.domain.recipe.model import Scope
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.sites.command_search import parse_places
 from orchestrator.migrate.sites.finder import count_remaining_sites, find_sites, sum_weights

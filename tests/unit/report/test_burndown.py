@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.migration.files import FileStatus, Shard, Tick
-from orchestrator.domain.recipe.recorded import read_recorded_recipe
+from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.errors import UsageProblem
 from orchestrator.report.log.event_descriptions import describe_event
