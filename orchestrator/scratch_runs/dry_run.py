@@ -9,8 +9,7 @@ from orchestrator.app.run_creation import build_world_grants, create_new_run
 from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
-from orchestrator.discovery.migration_events import discover_migration_at
-from orchestrator.discovery.previous_runs import find_previous_run_notice
+from orchestrator.discovery.migration_events import discover_migration_at, find_previous_run_notice
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.engine.run_start import NewRun
