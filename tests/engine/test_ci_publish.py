@@ -19,7 +19,7 @@ from orchestrator.ci_jobs.publish import PublishRequest, publish_run
 from orchestrator.domain.commands.definitions import Approve
 from orchestrator.errors import EnvironmentProblem, PersonNeeded, UsageProblem
 from orchestrator.forge.markers import build_marker
-from orchestrator.journal.storage.bulk_write import write_journal_file
+from orchestrator.journal.storage.event_store import write_journal_file
 from orchestrator.project.options import Options
 from orchestrator.run_control.location import send_command
 from tests.running.forge import ALL_RIGHTS, TOKEN, FakeForge, fake_forge

@@ -19,9 +19,8 @@ from orchestrator.journal.damage.salvage import JournalSalvage, salvage_journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.journal.storage.blobs import BlobStore
-from orchestrator.journal.storage.bulk_write import write_journal_file
 from orchestrator.journal.storage.event_reader import parse_row
-from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.journal.storage.event_store import EventStore, write_journal_file
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal, UnusableJournalEvent
 from worktrees.durable_files import copy_durably, sync_directory, write_durably

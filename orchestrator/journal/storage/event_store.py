@@ -2,12 +2,16 @@
 
 Every event has a sum that is chained to the one before (`sums`), and every write is fenced: it goes through only while
 the process that writes is the last one that claimed the journal.
+
+What repairs a journal or brings one in writes its whole file at once, out of events that exist.
 """
 
+import json
 import os
 import socket
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from types import MappingProxyType
@@ -16,12 +20,12 @@ from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.errors import JournalProblem, RunTakenOver
 from orchestrator.journal.storage import schema
-from orchestrator.journal.storage.bulk_write import INSERT_EVENT, decode_column
-from orchestrator.journal.storage.checksums import EventColumns, chain_sum, compute_text_sum
+from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum, compute_text_sum
 from orchestrator.journal.storage.event_reader import EventReader, read_all_events
 from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, translate_sqlite_errors
 from orchestrator.journal.storage.schema import open_transaction
+from worktrees.durable_files import sync_file
 
 __all__ = ["EventStore", "read_all_events"]
 
@@ -144,3 +148,48 @@ def _build_columns(recorded: RecordedEvent) -> EventColumns:
 
 def _encode_column(text: str | None) -> bytes | None:
     return text.encode() if text is not None else None
+
+
+INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
+    """Write a journal at `path`, which must not be in use, that holds exactly these events; durable on return.
+
+    Returns:
+        The last event's seq.
+
+    Raises:
+        JournalProblem: it cannot be written.
+    """
+    with translate_sqlite_errors(path):
+        path.unlink(missing_ok=True)
+        schema.create_journal_file(path)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection, open_transaction(connection):
+            written = _Written()
+            connection.executemany(INSERT_EVENT, written.build_insert_rows(rows))
+            fence = (written.epoch, written.seq, written.total)
+            connection.execute("UPDATE fence SET epoch = ?, seq = ?, sum = ?", fence)
+    sync_file(path)
+    return written.seq
+
+
+class _Written:
+    """The last event that was written, and the highest epoch any tells of."""
+
+    def __init__(self) -> None:
+        self.seq, self.total, self.epoch = 0, INITIAL_SUM, 0
+
+    def build_insert_rows(self, rows: Iterable[EventColumns]) -> Iterator[tuple[object, ...]]:
+        for row in rows:
+            self.seq, self.total = row[0], chain_sum(self.total, row)
+            if row[2] == b"engine.started":
+                self.epoch = max(self.epoch, json.loads(row[7])["epoch"])
+            yield (*(decode_column(column) for column in row), self.total)
+
+
+def decode_column(column: int | bytes | None) -> int | str | None:
+    """Return a column as SQLite is to store it: texts as texts."""
+    if isinstance(column, bytes):
+        return column.decode()
+    return column
