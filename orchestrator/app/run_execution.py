@@ -12,7 +12,7 @@ from orchestrator.domain.event.run import Noticed, RepositoryMoved, RunPaused
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.control.stop_signals import CommandConsumer
+from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.hook_points import notify_run_ended, require_run_allowed
 from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.engine.run_end import end_run

@@ -11,7 +11,7 @@ from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.forge_check import ForgeCheck
-from orchestrator.engine.control.stop_signals import CommandConsumer
+from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.errors import OrchestrateError, PersonNeeded
 from orchestrator.llm.scripted_model.script import ScriptedReply

@@ -15,7 +15,7 @@ from orchestrator.domain.migration.files import FileStatus, Shard
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.control.stop_signals import CommandConsumer
+from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.project.options import Options
 from orchestrator.queue.composition import OverlayComposer

@@ -12,7 +12,7 @@ from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import ClockJumped, EngineStarted, Noticed
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.run.approval import Approval
-from orchestrator.engine.control.stop_signals import CommandConsumer
+from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.storage.event_store import read_all_events
