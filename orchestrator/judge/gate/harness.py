@@ -42,18 +42,14 @@ class HarnessGate:
             base = Receipts(baseline_runner, ledger)
         self._base = BaseReceipts(ledger, self._receipts, base, is_strict=is_strict)
         self._ledger = ledger
-        self._checks = tuple(checks)
+        self.checks = tuple(checks)
+        """The checks that a tree has to pass."""
         self._narrow = narrow
 
     @property
     def commands(self) -> str:
         """The commands that the gate runs, as one line of shell."""
-        return " && ".join(spec.run for spec in self._checks)
-
-    @property
-    def checks(self) -> tuple[CheckSpec, ...]:
-        """The checks that a tree has to pass."""
-        return self._checks
+        return " && ".join(spec.run for spec in self.checks)
 
     async def get_baseline_receipt(self, spec: CheckSpec) -> Receipt:
         """Return the receipt that a tree's is compared with: of the base, in the environment that fits."""
@@ -66,7 +62,7 @@ class HarnessGate:
             EnvironmentProblem: a check cannot serve as a gate: it hangs, is not found or runs no test; or, in a
                 migration, it is red without saying which tests are.
         """
-        return await self._base.record_baseline(self._checks, commit, tree)
+        return await self._base.record_baseline(self.checks, commit, tree)
 
     async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
@@ -116,7 +112,7 @@ class HarnessGate:
     async def collect_outcomes(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> Outcomes | None:
         """Return test id → outcome on a tree, tested only if it never was; None where a check tells only its exit."""
         known: dict[str, TestOutcome] = {}
-        for spec in self._checks:
+        for spec in self.checks:
             outcomes = await self.load_outcomes(await self.run_extra_check(spec, commit, tree, purpose))
             if outcomes is None:
                 return None
@@ -130,7 +126,7 @@ class HarnessGate:
 
         One that hangs is not tried again: that is an answer as well.
         """
-        return await self._receipts.run_under_id(self._checks, kind, CheckedTree(commit, tree, purpose))
+        return await self._receipts.run_under_id(self.checks, kind, CheckedTree(commit, tree, purpose))
 
     async def load_outcomes(self, receipt: Receipt) -> Outcomes | None:
         """Return test id → outcome of a receipt, None where the check tells only its exit code.

@@ -18,7 +18,61 @@ from orchestrator.llm.scripted_model.script import ANY_TASK, ScriptedReply, read
 ScriptKey = tuple[Role, TaskId]
 
 
-class ScriptedModel:
+class ScriptCursor:
+    """One queue of replies per (role, task), in file order, and how many of each were used.
+
+    Parallel tasks never draw from one another's replies.
+    """
+
+    def __init__(
+        self, items: Iterable[ScriptedReply], consumed: Mapping[ScriptKey, int] | None = None, name: str = "the script"
+    ) -> None:
+        """Set up; `consumed` counts what an earlier process used, `name` stands in messages."""
+        self._name = name
+        self._queues: dict[ScriptKey, list[ScriptedReply]] = {}
+        for item in items:
+            self._queues.setdefault((item.role, TaskId(item.task)), []).append(item)
+        self._used: dict[ScriptKey, int] = {key: count for key, count in (consumed or {}).items() if count}
+
+    def get_queue(self, role: Role, task: TaskId) -> list[ScriptedReply]:
+        """Return all replies for a task, used or not: its own, or else those for any task of the role."""
+        return self._queues.get((role, task)) or self._queues.get((role, TaskId(ANY_TASK)), [])
+
+    def take_reply(self, role: Role, task: TaskId) -> tuple[int, ScriptedReply]:
+        """Return the next reply and its place in the queue, counted from 0.
+
+        Raises:
+            ScriptExhausted: none is left.
+        """
+        queue, used = self.get_queue(role, task), self._used.get((role, task), 0)
+        if used >= len(queue):
+            raise ScriptExhausted(
+                f"{self._name} has no more replies for role {role!r}, task {task!r}: all {len(queue)} were used. "
+                f'Add a [[reply]] with role = "{role}" and task = "{task}", or find out why it is asked so often.'
+            )
+        self._used[role, task] = used + 1
+        return used, queue[used]
+
+    @property
+    def used_counts(self) -> dict[ScriptKey, int]:
+        """The number of replies that each (role, task) has used, those of earlier processes included."""
+        return dict(self._used)
+
+    def count_remaining(self) -> dict[ScriptKey, int]:
+        """Return how many replies are left for each (role, task); empty when every one was used.
+
+        A sequence for any task counts for each task that began it, and under the task `*` if none did.
+        """
+        left = {key: len(self.get_queue(*key)) - used for key, used in self._used.items()}
+        for key, queue in self._queues.items():
+            if key[1] != ANY_TASK:
+                left.setdefault(key, len(queue))
+            elif not any(role == key[0] and (role, task) not in self._queues for role, task in self._used):
+                left[key] = len(queue)
+        return {key: count for key, count in left.items() if count > 0}
+
+
+class ScriptedModel(ScriptCursor):
     """A ModelClient over a script; it records every request and refuses malformed ones."""
 
     def __init__(
@@ -30,13 +84,13 @@ class ScriptedModel:
     ) -> None:
         """Set up; `consumed` counts the replies that an earlier process used, which are skipped."""
         items = tuple(items)
+        super().__init__(items, consumed, name)
         self._is_free = all(item.cost_usd == 0 for item in items)
-        self._cursor = ScriptCursor(items, consumed, name)
-        self._name = name
         self._sleep = sleep
         self._requests: list[Request] = []
         self._latest: dict[SessionId, tuple[Message, ...]] = {}
-        self._elisions = 0
+        self.elision_count = 0
+        """The number of requests that shortened old tool results, and so lost the prompt cache."""
 
     @classmethod
     def from_items(cls, *items: ScriptedReply, consumed: Mapping[ScriptKey, int] | None = None) -> Self:
@@ -61,7 +115,7 @@ class ScriptedModel:
         """
         self._check(request)
         self._requests.append(request)
-        place, item = self._cursor.take_reply(request.role, request.task)
+        place, item = self.take_reply(request.role, request.task)
         await self._wait(item, request)
         if failure := item.build_error(self._name):
             raise failure
@@ -82,20 +136,6 @@ class ScriptedModel:
         """Every request so far, in order."""
         return tuple(self._requests)
 
-    @property
-    def used_counts(self) -> dict[ScriptKey, int]:
-        """The number of replies that each (role, task) has used, those of earlier processes included."""
-        return self._cursor.used_counts
-
-    @property
-    def elision_count(self) -> int:
-        """The number of requests that shortened old tool results, and so lost the prompt cache."""
-        return self._elisions
-
-    def count_remaining(self) -> dict[ScriptKey, int]:
-        """Return how many replies are left for each (role, task); empty when the script was played to its end."""
-        return self._cursor.count_remaining()
-
     def _check(self, request: Request) -> None:
         check_request(request)
         before = self._latest.get(request.session, ())
@@ -105,7 +145,7 @@ class ScriptedModel:
                     f"request {request.session!r} turn {request.turn} ({request.role}) rewrites its conversation: "
                     f"{_first_difference(before, request.messages)}"
                 )
-            self._elisions += 1
+            self.elision_count += 1
         self._latest[request.session] = request.messages
 
     async def _wait(self, item: ScriptedReply, request: Request) -> None:
@@ -194,57 +234,3 @@ def is_elision(before: Sequence[Message], now: Sequence[Message]) -> bool:
 
 def _same_but_text(one: Message, other: Message) -> bool:
     return other == one.model_copy(update={"text": other.text})
-
-
-class ScriptCursor:
-    """One queue of replies per (role, task), in file order, and how many of each were used.
-
-    Parallel tasks never draw from one another's replies.
-    """
-
-    def __init__(
-        self, items: Iterable[ScriptedReply], consumed: Mapping[ScriptKey, int] | None = None, name: str = "the script"
-    ) -> None:
-        """Set up; `consumed` counts what an earlier process used, `name` stands in messages."""
-        self._name = name
-        self._queues: dict[ScriptKey, list[ScriptedReply]] = {}
-        for item in items:
-            self._queues.setdefault((item.role, TaskId(item.task)), []).append(item)
-        self._used: dict[ScriptKey, int] = {key: count for key, count in (consumed or {}).items() if count}
-
-    def get_queue(self, role: Role, task: TaskId) -> list[ScriptedReply]:
-        """Return all replies for a task, used or not: its own, or else those for any task of the role."""
-        return self._queues.get((role, task)) or self._queues.get((role, TaskId(ANY_TASK)), [])
-
-    def take_reply(self, role: Role, task: TaskId) -> tuple[int, ScriptedReply]:
-        """Return the next reply and its place in the queue, counted from 0.
-
-        Raises:
-            ScriptExhausted: none is left.
-        """
-        queue, used = self.get_queue(role, task), self._used.get((role, task), 0)
-        if used >= len(queue):
-            raise ScriptExhausted(
-                f"{self._name} has no more replies for role {role!r}, task {task!r}: all {len(queue)} were used. "
-                f'Add a [[reply]] with role = "{role}" and task = "{task}", or find out why it is asked so often.'
-            )
-        self._used[role, task] = used + 1
-        return used, queue[used]
-
-    @property
-    def used_counts(self) -> dict[ScriptKey, int]:
-        """The number of replies that each (role, task) has used."""
-        return dict(self._used)
-
-    def count_remaining(self) -> dict[ScriptKey, int]:
-        """Return how many replies are left for each (role, task); empty when every one was used.
-
-        A sequence for any task counts for each task that began it, and under the task `*` if none did.
-        """
-        left = {key: len(self.get_queue(*key)) - used for key, used in self._used.items()}
-        for key, queue in self._queues.items():
-            if key[1] != ANY_TASK:
-                left.setdefault(key, len(queue))
-            elif not any(role == key[0] and (role, task) not in self._queues for role, task in self._used):
-                left[key] = len(queue)
-        return {key: count for key, count in left.items() if count > 0}

@@ -17,7 +17,8 @@ class CircuitBreaker:
     def __init__(self, failures: int, pause_s: float) -> None:
         self._limit = failures
         self._pause_s = pause_s
-        self._in_a_row = 0
+        self.failure_count = 0
+        """The number of calls that failed since the last answer."""
         self._opened_at: float | None = None
         self._times_opened = 0
         self._is_probing = False
@@ -26,11 +27,6 @@ class CircuitBreaker:
     def is_open(self) -> bool:
         """True if the provider is left alone, but for a probe."""
         return self._opened_at is not None
-
-    @property
-    def failure_count(self) -> int:
-        """The number of calls that failed since the last answer."""
-        return self._in_a_row
 
     def get_wait_s(self, now: float) -> float:
         """Return seconds until a call may start: 0 for at once, infinity while a probe is under way."""
@@ -48,14 +44,14 @@ class CircuitBreaker:
 
     def record_answer(self) -> None:
         """Record that the provider answered, with a reply or with a refusal: it is there."""
-        self._in_a_row = self._times_opened = 0
+        self.failure_count = self._times_opened = 0
         self._opened_at = None
         self._is_probing = False
 
     def record_failure(self, now: float, *, is_probe: bool) -> None:
         """Record that the provider did not answer; calls from before the breaker opened do not prolong the pause."""
-        self._in_a_row += 1
-        if (is_probe and self._is_probing) or (not self.is_open and self._in_a_row >= self._limit):
+        self.failure_count += 1
+        if (is_probe and self._is_probing) or (not self.is_open and self.failure_count >= self._limit):
             self._opened_at = now
             self._times_opened += 1
             self._is_probing = False
