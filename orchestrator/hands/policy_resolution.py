@@ -100,7 +100,7 @@ async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy
     """
     names = await list_ignored(repository)
     found = await to_thread.run_sync(find_compiled_outputs, repository.root, names, policy.shared)
-    masked = (Path(path) for path in policy.masked)
+    masked = map(Path, policy.masked)
     inside = (str(path.relative_to(repository.root)) for path in masked if path.is_relative_to(repository.root))
     return tuple(sorted((*found, *inside)))
 

@@ -52,7 +52,7 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
 
 def _key_variables(config: Config) -> Iterator[str]:
     roles = config.roles
-    lenses = (roles.judge.get_lens_settings(name) for name in roles.judge.lenses)
+    lenses = map(roles.judge.get_lens_settings, roles.judge.lenses)
     others: tuple[ModelSettings, ...] = (*roles.worker.variants.values(), *lenses)
     for settings in (roles.planner, roles.worker, roles.judge, *others):
         for model in settings.list_fallback_chain():

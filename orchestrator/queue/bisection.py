@@ -22,7 +22,7 @@ Units = tuple[UnitId, ...]
 
 def merge_groups(units: Sequence[T], groups: Iterable[Sequence[T]]) -> list[tuple[T, ...]]:
     """Return the units as groups that stay together, each at its first unit's place; overlapping groups become one."""
-    leader = {unit: unit for unit in units}
+    leader = dict(zip(units, units, strict=True))
 
     def find_leader(unit: T) -> T:
         while leader[unit] != unit:

@@ -88,7 +88,7 @@ class GoalRun:
     async def _wait_for_commands(self) -> None:
         """Wait until everything that people have sent so far is taken: one of them may raise the limit."""
         inbox = self._context.directory.inbox
-        while await to_thread.run_sync(lambda: any(True for _ in inbox.iterate_commands())):  # noqa: ASYNC110  a folder
+        while await to_thread.run_sync(lambda: next(iter(inbox.iterate_commands()), None)):  # noqa: ASYNC110  a folder
             await anyio.sleep(_INBOX_PAUSE_S)
 
     def _list_wanted_actions(self) -> list[schedule.Action]:

@@ -61,7 +61,7 @@ def _format_section(title: str, items: Iterable[str]) -> str:
 
 def _format_contract(state: RunState) -> str:
     """Return each criterion with what the last verdict says of it, and what its command gave before and after."""
-    return _format_section("Contract", (_format_criterion(one) for one in list_criterion_statuses(state)))
+    return _format_section("Contract", map(_format_criterion, list_criterion_statuses(state)))
 
 
 def _format_criterion(one: CriterionStatus) -> str:

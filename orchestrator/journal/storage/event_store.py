@@ -102,7 +102,7 @@ class EventStore(EventReader):
                     raise JournalProblem(f"{self.path}: event {recorded.seq} cannot follow event {seq}")
                 columns = _build_columns(recorded)
                 seq, previous = recorded.seq, chain_sum(previous, columns)
-                rows.append((*(decode_column(column) for column in columns), previous))
+                rows.append((*map(decode_column, columns), previous))
             self._connection.executemany(INSERT_EVENT, rows)
             self._connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
             at = _format_time(batch[-1])
@@ -185,7 +185,7 @@ class _Written:
             self.seq, self.total = row[0], chain_sum(self.total, row)
             if row[2] == b"engine.started":
                 self.epoch = max(self.epoch, json.loads(row[7])["epoch"])
-            yield (*(decode_column(column) for column in row), self.total)
+            yield (*map(decode_column, row), self.total)
 
 
 def decode_column(column: int | bytes | None) -> int | str | None:
