@@ -25,7 +25,7 @@ from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.control import RunLocation
 from roles.configured_models import find_model_problems
 from worktrees.ref_store.refs import read_ref
 

@@ -20,7 +20,7 @@ from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, 
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.ports.ledger import record_notice_once
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import RunLocation, needs_engine, prepare_resume
+from orchestrator.run_control.control import RunLocation, needs_engine, prepare_resume
 from worktrees.errors import GitError
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from orchestrator.portable.archive import read_manifest
 from orchestrator.portable.manifest import Manifest
 from orchestrator.portable.run_import import LocalRunAhead
 from orchestrator.project.options import Options, load_project_context, open_repository
-from orchestrator.run_control.location import RunLocation, find_run
+from orchestrator.run_control.control import RunLocation, find_run
 from orchestrator.run_control.transfer import import_run_archive
 from worktrees.git import Git
 from worktrees.object_store.packs import read_object_format

@@ -34,7 +34,7 @@ from orchestrator.portable.run_export import export_run
 from orchestrator.portable.run_import import LocalRunAhead
 from orchestrator.project.options import Options, choose_lower_limit, load_project_context
 from orchestrator.project.recipe_trust import load_trusted_recipe
-from orchestrator.run_control.location import RunLocation, find_run, prepare_resume
+from orchestrator.run_control.control import RunLocation, find_run, prepare_resume
 from orchestrator.run_control.transfer import import_run_archive
 from worktrees.errors import GitError
 from worktrees.git import Git

@@ -17,7 +17,7 @@ from orchestrator.ci_jobs.job import CiJob, save_run_state, send_heartbeat
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.errors import JournalProblem, OrchestrateError
 from orchestrator.journal.storage.event_reader import EventReader
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.control import RunLocation
 from worktrees.errors import GitError
 
 _POLL_S = 0.5

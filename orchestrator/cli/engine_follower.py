@@ -18,7 +18,7 @@ from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.journal.locations.run_lock import find_lock_owner
 from orchestrator.journal.state.derivation import derive_whole_state
 from orchestrator.journal.storage.event_store import EventStore
-from orchestrator.run_control.location import RunLocation, send_command, start_engine
+from orchestrator.run_control.control import RunLocation, send_command, start_engine
 
 _POLL_S = 0.1
 _StopKind = Literal["drain", "interrupt", "terminate"]

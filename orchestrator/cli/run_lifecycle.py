@@ -15,7 +15,7 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
-from orchestrator.run_control.location import RunLocation, needs_engine
+from orchestrator.run_control.control import RunLocation, needs_engine
 from worktrees.errors import GitError
 
 RunOpener = Callable[[], tuple[RunLocation, RunState]]

@@ -18,7 +18,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.migrate.landing.pr_groups import TOGETHER, group_shards
 from orchestrator.migrate.landing.pull_requests import list_openable_groups
 from orchestrator.migrate.recipe.toml_writer import diff_recipes
-from orchestrator.run_control.location import RunLocation, predict_state
+from orchestrator.run_control.control import RunLocation, predict_state
 
 _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
 

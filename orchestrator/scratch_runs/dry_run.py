@@ -22,7 +22,7 @@ from orchestrator.project.options import Options, ProjectContext, load_project_c
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.report.migration.dry_run import DryRunReport
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.control import RunLocation
 
 _ALONE = {"pr": {"push": "", "forge": "local"}, "approval": {"mode": "auto", "expires_s": 0}}
 _LEFT_OUT = {"hooks", "notify"}

@@ -33,7 +33,7 @@ from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import ReplayStopped
 from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder, StoppingJournal, find_stops
 from orchestrator.replay.sequence.schedule import build_schedule
-from orchestrator.run_control.location import RunLocation as RunPlace
+from orchestrator.run_control.control import RunLocation as RunPlace
 from prompts import PromptSource
 from worktrees.errors import GitError
 from worktrees.git import Git

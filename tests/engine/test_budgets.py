@@ -14,7 +14,7 @@ from orchestrator.errors import LimitReached
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.running.goals import Bench, Hears, reason, status, task
 from tests.running.in_process import orchestrate
 from tests.running.naps import Nap

@@ -18,7 +18,7 @@ from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.control import RunLocation
 from tests.running.goals import When, one
 from tests.running.projects import GATE_FLAGS, calculator, git, tree_at
 from tests.running.scripts import write_script

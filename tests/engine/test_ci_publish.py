@@ -21,7 +21,7 @@ from orchestrator.errors import EnvironmentProblem, PersonNeeded, UsageProblem
 from orchestrator.forge.markers import build_marker
 from orchestrator.journal.storage.event_store import write_journal_file
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.running.forge import ALL_RIGHTS, TOKEN, FakeForge, fake_forge
 from tests.running.goals import one
 from tests.running.moving import rewrite

@@ -18,7 +18,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.report.run.contract import build_contract, render_contract_lines
 from orchestrator.report.task.details import render_task_details
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.running.goals import TWO, Bench, Hears, one, task
 from tests.running.holds import Hold
 from tests.running.projects import git

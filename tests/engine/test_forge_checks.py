@@ -16,7 +16,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from orchestrator.scratch_runs.replay import replay_run
 from tests.running.forges import ForgeBench, MemoryForge, Says, always, check, latest, turns
 from tests.running.goals import Bench, When, one, task

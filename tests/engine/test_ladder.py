@@ -12,7 +12,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.running.goals import Bench, one, status
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 

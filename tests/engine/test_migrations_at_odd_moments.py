@@ -12,7 +12,7 @@ from orchestrator.domain.event.work import SessionStarted
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.engine import test_model_steps as models
 from tests.running.holds import Hold
 from tests.running.migrating import GATE, SED, Migrated, recipe, words

@@ -7,7 +7,7 @@ from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.ids import CommitId, TaskId, TreeId, build_unit_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.running.goals import TWO, Bench, one
 from tests.running.in_process import orchestrate
 from tests.running.projects import GATE_FLAGS

@@ -24,7 +24,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.loopback.builders import reply
 from tests.running.goals import TWO, Bench, Hears, When, one, reason, status, task
 from tests.running.naps import Nap

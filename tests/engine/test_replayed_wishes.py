@@ -5,7 +5,7 @@ import pytest
 from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Deny
 from orchestrator.domain.ids import TaskId
 from orchestrator.journal.locations.run_directory import RunDirectory
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.engine.test_ladder import ASKS, wishing
 from tests.engine.test_replay import again
 from tests.running.goals import Bench

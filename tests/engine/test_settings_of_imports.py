@@ -15,7 +15,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from orchestrator.run_control.transfer import export_run_archive, import_run_archive
 from tests.running.goals import TWO, Bench, one
 from tests.running.moving import Place

@@ -16,7 +16,7 @@ from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.status import build_status
 from orchestrator.report.run.status_text import render_status_lines
 from orchestrator.report.run.summary import render_summary_lines
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git

@@ -16,7 +16,7 @@ from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.errors import OrchestrateError, PersonNeeded
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
-from orchestrator.run_control.location import RunLocation, find_run
+from orchestrator.run_control.control import RunLocation, find_run
 from tests.running.goals import Bench
 
 Says = Callable[[int, int], Sequence[ForgeCheck]]

@@ -19,7 +19,7 @@ import anyio
 import pytest
 
 from orchestrator.cli import engine_follower, main, output
-from orchestrator.run_control.location import RunLocation, start_engine
+from orchestrator.run_control.control import RunLocation, start_engine
 from tests.running.cli import Finished, environment
 from tests.running.selftests import shared_self_test
 

@@ -9,7 +9,7 @@ from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from tests.running.projects import git, repository
 
 WORD_TEST = """import pathlib

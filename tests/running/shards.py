@@ -19,7 +19,7 @@ from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.project.options import Options
 from orchestrator.queue.composition import OverlayComposer
-from orchestrator.run_control.location import RunLocation, send_command
+from orchestrator.run_control.control import RunLocation, send_command
 from tests.running.projects import GATE, repository
 from worktrees.object_store.trees import read_tree_id, write_blob
 

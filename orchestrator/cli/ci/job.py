@@ -28,7 +28,7 @@ from orchestrator.project.options import Options
 from orchestrator.report.documents.ci_summary import MOST_BYTES, render_step_summary
 from orchestrator.report.documents.run_report import collect_run_report
 from orchestrator.report.run.summary import render_summary_lines
-from orchestrator.run_control.location import RunLocation, needs_engine, send_command
+from orchestrator.run_control.control import RunLocation, needs_engine, send_command
 from worktrees.errors import GitError
 
 _TRIES_S = (0.0, 5.0, 20.0)

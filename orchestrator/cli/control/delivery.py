@@ -16,7 +16,7 @@ from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import RunLocation, find_run, predict_state, send_command
+from orchestrator.run_control.control import RunLocation, find_run, predict_state, send_command
 
 _OUTCOME_WAIT_S = 5.0
 _ENGINE_EXIT_WAIT_S = 60.0  # hooks and notifications come after the last thing that an engine does

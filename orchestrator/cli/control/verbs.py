@@ -19,7 +19,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.report.command_builder import build_command, build_criterion
 from orchestrator.report.rows.questions import get_question_item
-from orchestrator.run_control.location import RunLocation, predict_state
+from orchestrator.run_control.control import RunLocation, predict_state
 
 Fields = dict[str, Any]
 TargetResolver = Callable[[RunLocation, RunState, Fields], Fields]

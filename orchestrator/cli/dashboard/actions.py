@@ -12,7 +12,7 @@ from threading import Thread
 from orchestrator.cli.run_lookup import has_live_engine
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
-from orchestrator.run_control.location import send_command
+from orchestrator.run_control.control import send_command
 from orchestrator.tui.actions import DashboardActions
 
 

@@ -9,7 +9,7 @@ from orchestrator.domain.commands.catalog import MIGRATION_VERBS
 from orchestrator.domain.commands.catalog_entry import Target
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.run_control.location import RunLocation
+from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.migration_commands import (
     FileSelection,
     build_publish_command,

@@ -34,7 +34,7 @@ from orchestrator.migrate.recipe import load_recipe, locate_problems
 from orchestrator.migrate.scope.planning import WorkFilter
 from orchestrator.project.options import Options
 from orchestrator.project.recipe_trust import load_trusted_recipe
-from orchestrator.run_control.location import RunLocation, prepare_resume, send_command
+from orchestrator.run_control.control import RunLocation, prepare_resume, send_command
 from orchestrator.run_control.migration_commands import build_revise_command, list_due_groups
 
 _RECIPE = click.argument("recipe", type=FILE)

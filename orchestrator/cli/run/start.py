@@ -22,7 +22,7 @@ from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options
-from orchestrator.run_control.location import RunLocation, prepare_resume
+from orchestrator.run_control.control import RunLocation, prepare_resume
 
 
 class GoalOrSubcommand(click.Command):

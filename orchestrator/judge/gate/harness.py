@@ -73,7 +73,7 @@ class HarnessGate:
         is known as flaky by now. What earlier runs of this tree have seen counts, too.
         """
         total, is_cached, keys = Difference(), True, list[str]()
-        for spec in self._checks:
+        for spec in self.checks:
             async with self._receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
                 checked = CheckedTree(commit, tree, purpose)
@@ -83,7 +83,7 @@ class HarnessGate:
             total += difference
             if not total.is_green:
                 break
-        is_whole = spec == self._checks[-1]
+        is_whole = spec == self.checks[-1]
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=is_cached, is_whole=is_whole)
 
     async def probe_tree(
@@ -94,7 +94,7 @@ class HarnessGate:
         Unlike `judge_tree` it takes the first answer, also that a check hangs: whoever asks has to look again.
         """
         total, is_cached, is_whole, keys = Difference(), True, True, list[str]()
-        for spec in self._checks:
+        for spec in self.checks:
             async with self._receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
                 checked = CheckedTree(commit, tree, purpose)
