@@ -16,12 +16,7 @@ from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import ProviderRegistry, RateLimitedClient
-from orchestrator.project.options import (
-    build_litellm_client,
-    build_provider_rules,
-    build_retry_policy,
-    resolve_script_paths,
-)
+from orchestrator.project import options
 from orchestrator.replay.comparison.requests import get_model_settings
 from orchestrator.replay.reask import RoleReasker
 from prompts import SHIPPED_PROMPTS, PromptError, PromptSource
@@ -80,14 +75,14 @@ async def open_reasker(
     if not any(map(models.get, own_names)):
         yield None
         return
-    async with ModelRouter(Path(), connect=partial(build_litellm_client, changed_config)) as router:
+    async with ModelRouter(Path(), connect=partial(options.build_litellm_client, changed_config)) as router:
         if problems := await find_model_problems(changed_config.roles, router, own_names):
             raise EnvironmentProblem("\n".join(problems))
         yield RoleReasker(
             role=role,
-            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(changed_config))),
+            client=RateLimitedClient(router, ProviderRegistry(options.build_provider_rules(changed_config))),
             settings=lambda request: get_model_settings(changed_config, state, request),
-            policy=build_retry_policy(changed_config),
+            policy=options.build_retry_policy(changed_config),
             budget=RunBudget(changed_config.budget),
         )
 
@@ -106,4 +101,4 @@ def _replace_model(config: Config, role: Role, model: str, flags: Mapping[str, A
     for lens in settings.get("lenses", {}).values():
         for key in (*model_values, "fallbacks"):
             lens.pop(key, None)
-    return resolve_script_paths(Config.model_validate(values))
+    return options.resolve_script_paths(Config.model_validate(values))

@@ -16,14 +16,7 @@ from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.sandbox.backend_trials import BackendTrial
 from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
 from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
-from orchestrator.hands.toolchain import resolution
-from orchestrator.hands.toolchain.shared_paths import (
-    find_compiled_outputs,
-    find_installed_outputs,
-    find_shared_paths,
-    list_ignored,
-    merge_borrowed_paths,
-)
+from orchestrator.hands.toolchain import resolution, shared_paths
 from worktrees.repositories.repository import GitRepository
 
 
@@ -58,10 +51,12 @@ async def resolve_policy(
         pattern = _make_pattern(host_paths.repository, folder.path)
         if pattern is not None:
             own_patterns.append(pattern)
-    ignored = await find_shared_paths(repository, (*grant.share, *own_patterns))
-    shared = merge_borrowed_paths(ignored, grant.lent, host_paths.repository)
+    ignored = await shared_paths.find_shared_paths(repository, (*grant.share, *own_patterns))
+    shared = shared_paths.merge_borrowed_paths(ignored, grant.lent, host_paths.repository)
     tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, host_paths, shared, environ)
-    own_outputs = await to_thread.run_sync(find_installed_outputs, host_paths.repository, shared, grant.share)
+    own_outputs = await to_thread.run_sync(
+        shared_paths.find_installed_outputs, host_paths.repository, shared, grant.share
+    )
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
     visible: dict[str, str] = {}
     notices: tuple[str, ...] = ()
@@ -98,8 +93,8 @@ async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy
     Raises:
         GitError: the ignored files could not be listed.
     """
-    names = await list_ignored(repository)
-    found = await to_thread.run_sync(find_compiled_outputs, repository.root, names, policy.shared)
+    names = await shared_paths.list_ignored(repository)
+    found = await to_thread.run_sync(shared_paths.find_compiled_outputs, repository.root, names, policy.shared)
     masked = map(Path, policy.masked)
     inside = (str(path.relative_to(repository.root)) for path in masked if path.is_relative_to(repository.root))
     return tuple(sorted((*found, *inside)))

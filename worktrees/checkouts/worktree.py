@@ -9,14 +9,8 @@ from pathlib import Path
 
 from anyio import fail_after, to_thread
 
+from worktrees.checkouts import tree_checkout
 from worktrees.checkouts.cleanup import chown_top_directory, chown_tree, remove_misfits
-from worktrees.checkouts.tree_checkout import (
-    check_out_tree,
-    list_index_files,
-    read_index_tree,
-    record_index_tree,
-    refresh_index,
-)
 from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.errors import GitError
@@ -55,7 +49,7 @@ class Worktree:
         Raises:
             GitError: there is no such tree, or something cannot be removed or written.
         """
-        known = read_index_tree(self.admin, self.owner)
+        known = tree_checkout.read_index_tree(self.admin, self.owner)
         if known is None:
             self.verified_directories.forget_all()
         delta = await self._compare_with(known, tree)
@@ -72,24 +66,24 @@ class Worktree:
                 lambda: remove_misfits(self.root, layout, self.verified_directories, keeps_strangers=keeps_ignored)
             )
             await to_thread.run_sync(remove_below, self.root, gone)
-            has_written = await check_out_tree(self.git, self.admin, tree, delta)
+            has_written = await tree_checkout.check_out_tree(self.git, self.admin, tree, delta)
             if keeps_ignored:
                 await self._remove_untracked()
             if self.owner is not None:
                 await self._give_to_owner(layout if has_written else None, self.owner)
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
-        record_index_tree(self.admin, tree, self.owner)
+        tree_checkout.record_index_tree(self.admin, tree, self.owner)
 
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
-        found = split_records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
+        found = split_records((await tree_checkout.list_index_files(self.git, *_UNTRACKED, "--directory")).text)
         directories = list(filter(methodcaller("endswith", "/"), found))
         if not directories:
             await to_thread.run_sync(remove_below, self.root, found)
             return
         for _ in range(2):  # again, because some directories could not be looked into before
-            found = split_records((await list_index_files(self.git, *_UNTRACKED)).text)
+            found = split_records((await tree_checkout.list_index_files(self.git, *_UNTRACKED)).text)
             await to_thread.run_sync(remove_below, self.root, found)
             if not await to_thread.run_sync(remove_empty_directories, self.root, directories):
                 return
@@ -115,7 +109,7 @@ class Worktree:
             return
         has_given = await to_thread.run_sync(chown_tree, self.root, layout, self.verified_directories, owner)
         if has_given:
-            await refresh_index(self.git)
+            await tree_checkout.refresh_index(self.git)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return the files, tracked and untracked but not ignored, that fit a glob, sorted.
@@ -125,7 +119,9 @@ class Worktree:
         """
         options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
         listing = (
-            await list_index_files(self.git, *options, "--", *_build_pathspecs(glob), env=_GLOB_ENVIRONMENT)
+            await tree_checkout.list_index_files(
+                self.git, *options, "--", *_build_pathspecs(glob), env=_GLOB_ENVIRONMENT
+            )
         ).text
         tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
         for record in split_records(listing):
@@ -151,7 +147,7 @@ class Worktree:
         options = ["--others", "--directory", "--no-empty-directory", "--exclude-standard"]
         if ignored:
             options.append("--ignored")
-        listing = (await list_index_files(self.git, *options)).text
+        listing = (await tree_checkout.list_index_files(self.git, *options)).text
         return tuple(sorted(map(methodcaller("rstrip", "/"), split_records(listing))))
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:

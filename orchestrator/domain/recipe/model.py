@@ -16,15 +16,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, ValidationError, mo
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import CheckSpec
-from orchestrator.domain.recipe.field_types import (
-    CHECKED_BEFORE,
-    Count,
-    Glob,
-    NonBlank,
-    Slug,
-    build_key_problem,
-    check_regex,
-)
+from orchestrator.domain.recipe import field_types
 from orchestrator.domain.recipe.merge import MergeRules, StopRules
 from orchestrator.domain.recipe.shard import Sample, ShardRules
 from orchestrator.domain.recipe.step import CommandStep, Step
@@ -39,13 +31,13 @@ class Site(FrozenModel):
     burndown; `target` is how many may remain in the whole scope when the migration is done.
     """
 
-    id: Slug
+    id: field_types.Slug
     engine: Literal["regex", "ast-grep", "command"] = "regex"
     pattern: str = ""
     language: str = ""
     run: str = ""
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    target: Count = 0
+    target: field_types.Count = 0
 
     @model_validator(mode="after")
     def _check_engine_keys(self) -> Self:
@@ -57,17 +49,17 @@ class Site(FrozenModel):
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
             try:
-                check_regex(self.pattern)
+                field_types.check_regex(self.pattern)
             except ValueError as error:
-                raise build_key_problem(("pattern",), str(error)) from error
+                raise field_types.build_key_problem(("pattern",), str(error)) from error
         return self
 
 
 class Scope(FrozenModel):
     """`[scope]`: globs as in .gitignore, against the base commit."""
 
-    include: Annotated[tuple[Glob, ...], Field(min_length=1)]
-    exclude: tuple[Glob, ...] = ()
+    include: Annotated[tuple[field_types.Glob, ...], Field(min_length=1)]
+    exclude: tuple[field_types.Glob, ...] = ()
     max_file_kb: Annotated[int, Field(ge=1, le=64 * 1024)] = 512
     site: tuple[Site, ...] = ()
 
@@ -85,9 +77,9 @@ class RecipeEnv(FrozenModel):
     read_only: tuple[str, ...] = ()
     vars: dict[str, str] = Field(default_factory=dict)
     deps: tuple[str, ...] = ()
-    setup: tuple[NonBlank, ...] = ()
-    before: tuple[NonBlank, ...] = ()
-    after: tuple[NonBlank, ...] = ()
+    setup: tuple[field_types.NonBlank, ...] = ()
+    before: tuple[field_types.NonBlank, ...] = ()
+    after: tuple[field_types.NonBlank, ...] = ()
     vars_before: dict[str, str] = Field(default_factory=dict)
     vars_after: dict[str, str] = Field(default_factory=dict)
     read_only_before: tuple[str, ...] = ()
@@ -109,7 +101,7 @@ class Migration(FrozenModel):
     or none does. `deadline` draws the burndown's ideal line.
     """
 
-    id: Slug
+    id: field_types.Slug
     title: str = ""
     description: str = ""
     base: str = ""
@@ -122,7 +114,9 @@ def _require_unique_ids(table: tuple[str, ...], entries: Sequence[Step | VerifyC
     known = set()
     for number, entry in enumerate(entries):
         if entry.id in known:
-            raise build_key_problem((*table, number, "id"), f"{entry.id!r} is there already: no two have the same id")
+            raise field_types.build_key_problem(
+                (*table, number, "id"), f"{entry.id!r} is there already: no two have the same id"
+            )
         known.add(entry.id)
 
 
@@ -153,19 +147,19 @@ class Recipe(FrozenModel):
     def _check_references(self) -> Self:
         if self.step[0].when == "failed":
             text = "'failed' takes nothing here: nothing can have failed before it"
-            raise build_key_problem(("step", 0, "when"), text)
+            raise field_types.build_key_problem(("step", 0, "when"), text)
         sites = list(map(attrgetter("id"), self.scope.site))
         for number, invariant in enumerate(self.invariant):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
                 text = f"there is no scope.site {invariant.site!r}; there are: {known}"
-                raise build_key_problem(("invariant", number, "site"), text)
+                raise field_types.build_key_problem(("invariant", number, "site"), text)
         if self.judge.diff_review == "llm" and "llm" not in self.step_kinds:
             text = "'llm' reviews what models write, but no step has kind = 'llm'"
-            raise build_key_problem(("judge", "diff_review"), text)
+            raise field_types.build_key_problem(("judge", "diff_review"), text)
         for number, step in enumerate(self.step[:-1]):
             if step.kind == "human":
-                raise build_key_problem(("step", number, "kind"), "'human' is the last rung of the ladder")
+                raise field_types.build_key_problem(("step", number, "kind"), "'human' is the last rung of the ladder")
         return self
 
     @property
@@ -254,7 +248,7 @@ class InvalidRecipe(Recipe):
 def read_recorded_recipe(values: Mapping[str, Any]) -> Recipe:
     """Return the recipe that a journal holds as plain data, an `InvalidRecipe` if it is none any more."""
     try:
-        return Recipe.model_validate(values, context=CHECKED_BEFORE)
+        return Recipe.model_validate(values, context=field_types.CHECKED_BEFORE)
     except ValidationError:
         return _read_invalid_recipe(values)
 
@@ -294,6 +288,6 @@ def _read_invalid_recipe(values: Mapping[str, Any]) -> Recipe:
 def _read_table(kind: type[_Table], values: Mapping[str, Any], **required: Any) -> _Table:  # noqa: ANN401
     """Return a table as its model, without a check if it is not valid."""
     try:
-        return kind.model_validate(values, context=CHECKED_BEFORE)
+        return kind.model_validate(values, context=field_types.CHECKED_BEFORE)
     except ValidationError:
         return kind.model_construct(None, **(required | dict(values)))  # type: ignore[return-value]

@@ -6,15 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, TypeAdapter, model_validator
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.recipe.field_types import (
-    AtLeastOne,
-    Glob,
-    Regex,
-    Seconds,
-    Slug,
-    build_key_problem,
-    check_rewrite,
-)
+from orchestrator.domain.recipe import field_types
 
 StepKind = Literal["command", "rewrite", "llm", "human"]
 CONTEXT_NAMES = ("file", "original", "codemod_diff", "failures", "siblings", "examples")
@@ -32,12 +24,12 @@ class StepKeys(FrozenModel):
     more has failed; that is tried on the sample, or on the first files without one.
     """
 
-    id: Slug
+    id: field_types.Slug
     kind: StepKind
     when: Literal["always", "sites", "sites-left", "failed"] = "sites"
-    on_signature: Regex = ""
+    on_signature: field_types.Regex = ""
     start: Literal["auto", "tried", "original"] = "auto"
-    timeout_s: Seconds = 120.0
+    timeout_s: field_types.Seconds = 120.0
     must_parse: bool = True
     idempotent: bool = False
 
@@ -53,13 +45,13 @@ class StepKeys(FrozenModel):
                 kind = values.get("kind", "command")
                 own = sorted(cls.model_fields.keys() - StepKeys.model_fields.keys())
                 text = f"kind = '{kind}' has no {', '.join(foreign)}; of its own it has {', '.join(own)}"
-                raise build_key_problem((name,), text)
+                raise field_types.build_key_problem((name,), text)
         return {name: value for name, value in values.items() if name not in foreign}
 
     @model_validator(mode="after")
     def _check_on_signature(self) -> "StepKeys":
         if self.on_signature and self.when != "failed":
-            raise build_key_problem(("on_signature",), "it goes with when = 'failed'")
+            raise field_types.build_key_problem(("on_signature",), "it goes with when = 'failed'")
         return self
 
     @property
@@ -92,7 +84,7 @@ class CommandStep(StepKeys):
     run: str = ""
     per: Literal["file", "shard"] = "file"
     ok_exit: tuple[int, ...] = (0,)
-    reads: tuple[Glob, ...] = ()
+    reads: tuple[field_types.Glob, ...] = ()
 
     @property
     def takes_shard(self) -> bool:
@@ -106,7 +98,7 @@ class CommandStep(StepKeys):
     @model_validator(mode="after")
     def _check_run(self) -> "CommandStep":
         if "{files}" not in self.run:
-            raise build_key_problem(("run",), "run does not say where the files go: write {files} in it")
+            raise field_types.build_key_problem(("run",), "run does not say where the files go: write {files} in it")
         return self
 
 
@@ -138,9 +130,9 @@ class RewriteStep(StepKeys):
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
             try:
-                check_rewrite(self.pattern, self.rewrite)
+                field_types.check_rewrite(self.pattern, self.rewrite)
             except ValueError as error:
-                raise build_key_problem(("rewrite",), str(error)) from error
+                raise field_types.build_key_problem(("rewrite",), str(error)) from error
         return self
 
 
@@ -155,7 +147,7 @@ class ModelStep(StepKeys):
     role: Literal["worker"] = "worker"
     prompt: str = ""
     context: tuple[str, ...] = ("{file}", "{codemod_diff}", "{failures}", "{siblings:2}", "{examples:3}")
-    context_tokens: Annotated[tuple[AtLeastOne, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
+    context_tokens: Annotated[tuple[field_types.AtLeastOne, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
     attempts: Annotated[int, Field(ge=1, le=100)] = 4
     budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
@@ -165,7 +157,7 @@ class ModelStep(StepKeys):
             name = item.strip("{}").partition(":")[0]
             if name not in CONTEXT_NAMES or not (item.startswith("{") and item.endswith("}")):
                 text = f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT_NAMES)}}}"
-                raise build_key_problem(("context", place), text)
+                raise field_types.build_key_problem(("context", place), text)
         return self
 
 
@@ -208,7 +200,7 @@ def _read_kind(values: Any) -> str:  # noqa: ANN401  whatever the file holds
 
 def _check_kind(values: object) -> object:
     if _read_kind(values) not in _TAGS:
-        raise build_key_problem(("kind",), "Input should be 'command', 'rewrite', 'llm' or 'human'")
+        raise field_types.build_key_problem(("kind",), "Input should be 'command', 'rewrite', 'llm' or 'human'")
     return values
 
 

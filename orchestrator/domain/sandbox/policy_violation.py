@@ -8,14 +8,9 @@ from typing import Literal
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.sandbox import violation_patterns
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
-from orchestrator.domain.sandbox.violation_patterns import (
-    QuotedViolation,
-    ViolationKind,
-    find_command_violations,
-    find_path_violation,
-)
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import to_one_line
@@ -49,7 +44,7 @@ class PolicyViolation(FrozenModel):
     task: TaskId | None
     attempt: int
     turn: int
-    kind: ViolationKind
+    kind: violation_patterns.ViolationKind
     what: str
     outcome: str
     evidence: ViolationEvidence
@@ -78,7 +73,7 @@ def find_policy_violations(
         )
 
 
-_ViolationFields = tuple[ViolationKind, str, str, ViolationEvidence]
+_ViolationFields = tuple[violation_patterns.ViolationKind, str, str, ViolationEvidence]
 
 
 def _find_violations(call: ToolCalled, result: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
@@ -111,13 +106,13 @@ def _find_in_shell(call: ToolCalled, result: ToolReturned) -> Iterator[_Violatio
 
 
 @lru_cache(_CACHE_SIZE)
-def _parse_shell_call(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
+def _parse_shell_call(arguments: str) -> tuple[str, tuple[violation_patterns.QuotedViolation, ...]]:
     """Return the command in a shell's arguments, and the violations that its words show."""
     command = _read_argument(arguments, "command")
-    return command, find_command_violations(command)
+    return command, violation_patterns.find_command_violations(command)
 
 
-def _is_allowed(kind: ViolationKind, tier: Tier | None) -> bool:
+def _is_allowed(kind: violation_patterns.ViolationKind, tier: Tier | None) -> bool:
     """Return True if the user granted that to this command."""
     return tier == Tier.EVERYTHING and kind in {"network", "push"}
 
@@ -128,7 +123,7 @@ def _format_packets(count: int) -> str:
 
 def _find_in_file_tool(call: ToolCalled, result: ToolReturned, repository: str) -> Iterator[_ViolationFields]:
     path = _read_argument(call.arguments.head, "path") or _read_argument(call.arguments.head, "glob")
-    kind = find_path_violation(path, repository)
+    kind = violation_patterns.find_path_violation(path, repository)
     if kind is None and _LINK_REFUSAL.search(result.observation.head):
         kind = "outside-path"
     if kind:

@@ -21,16 +21,8 @@ from anyio.to_thread import run_sync
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Unavailable, UnknownModel
-from orchestrator.llm.litellm_adapter import credentials
+from orchestrator.llm.litellm_adapter import credentials, message_conversion
 from orchestrator.llm.litellm_adapter.error_mapping import map_error
-from orchestrator.llm.litellm_adapter.message_conversion import (
-    build_reply,
-    find_counted_usage,
-    limit_stall,
-    read_stream,
-    render_messages,
-    render_tools,
-)
 from orchestrator.llm.litellm_adapter.pricing import find_listed_cost, find_listed_price, find_stated_cost
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
 
@@ -122,15 +114,15 @@ class LiteLLMClient:
             response = await self._call(litellm, request, key)
             if request.stall_timeout_s:
                 async with aclosing(response):  # also if it stalls, breaks off or is cancelled
-                    response = await read_stream(response, request, meter)
+                    response = await message_conversion.read_stream(response, request, meter)
             if meter.fault is not None:
                 raise meter.fault
             if meter.stage is CallStage.UNSENT:
                 problem = "the reply came past the bounds on its size; use another provider"
                 raise RequestRefused(f"{request.model}: {problem}")
             seconds = anyio.current_time() - begun
-            reply = build_reply(response, request, self._cost(litellm, request, response), seconds)
-            if find_counted_usage(response):
+            reply = message_conversion.build_reply(response, request, self._cost(litellm, request, response), seconds)
+            if message_conversion.find_counted_usage(response):
                 return reply
             return self._with_estimated_cost(litellm, request, reply)
         if meter.stage is CallStage.UNSENT:
@@ -165,7 +157,7 @@ class LiteLLMClient:
         return self._litellm
 
     async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs
-        with limit_stall(request):
+        with message_conversion.limit_stall(request):
             response = await litellm.acompletion(**_arguments(request, key))
         if response is None:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
@@ -178,7 +170,7 @@ class LiteLLMClient:
         return map_error(error, request.model, key_variable, self.now())
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
-        tokens = find_counted_usage(response)
+        tokens = message_conversion.find_counted_usage(response)
         if tokens is None:
             return None
         if price := self.prices.get(request.model):
@@ -198,7 +190,7 @@ class LiteLLMClient:
 def _arguments(request: Request, key: str | None) -> dict[str, Any]:
     """Return the call; what the request leaves open is left out, so that the provider's own default holds."""
     optional = {
-        "tools": render_tools(request.tools) or None,
+        "tools": message_conversion.render_tools(request.tools) or None,
         "api_base": request.api_base,
         "api_key": key,
         "temperature": request.temperature,
@@ -208,7 +200,7 @@ def _arguments(request: Request, key: str | None) -> dict[str, Any]:
     }
     return {
         "model": request.model,
-        "messages": render_messages(request.messages),
+        "messages": message_conversion.render_messages(request.messages),
         "timeout": request.timeout_s,
         "num_retries": 0,
         "max_retries": 0,

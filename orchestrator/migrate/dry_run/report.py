@@ -10,16 +10,7 @@ from orchestrator.migrate.ladder.passes import is_changed, list_passes
 from orchestrator.migrate.ladder.run_outcome import group_by_signature
 from orchestrator.migrate.steps.step_io import StepTally
 from orchestrator.ports.gate import GateResult
-from orchestrator.report.migration.dry_run import (
-    DryRunFile,
-    DryRunFileStatus,
-    DryRunGate,
-    DryRunReport,
-    DryRunShard,
-    DryRunSignature,
-    DryRunStep,
-    FileAndSiteCount,
-)
+from orchestrator.report.migration import dry_run
 from worktrees.diffs.file_diffs import diff_trees, read_diff_text
 from worktrees.git import Git
 
@@ -27,7 +18,9 @@ LineCounts = Mapping[str, tuple[int, int]]
 """Path → added and removed lines."""
 
 
-async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> DryRunReport:
+async def build_dry_run_report(
+    git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool
+) -> dry_run.DryRunReport:
     """Return the report of a dry run.
 
     Args:
@@ -57,22 +50,22 @@ class _ReportBuilder:
         self._paths = frozenset(tried.paths)
         self._shards = state.migration.map_files_to_shards()
 
-    def build_report(self, diff: str | None) -> DryRunReport:
+    def build_report(self, diff: str | None) -> dry_run.DryRunReport:
         """Return the report with this diff."""
         state, files = self._state, tuple(self._state.migration.files.values())
         remaining = None
         if self._recipe.work_scope.site:
             remaining = sum(map(len, self._tried.remaining_sites.values()))
         added, removed = _sum_lines(self._lines.values())
-        return DryRunReport(
+        return dry_run.DryRunReport(
             migration=self._recipe.migration.id,
             title=self._recipe.title,
             revision=self._recipe.revision,
             base=state.run.base,
             exit=self._exit,
             unsafe=state.is_unsafe,
-            found=FileAndSiteCount(files=len(files), sites=sum(file.sites for file in files)),
-            tried=FileAndSiteCount(files=len(self._tried.paths), sites=self._count_sites(self._tried.paths)),
+            found=dry_run.FileAndSiteCount(files=len(files), sites=sum(file.sites for file in files)),
+            tried=dry_run.FileAndSiteCount(files=len(self._tried.paths), sites=self._count_sites(self._tried.paths)),
             changed=len(self._lines),
             added=added,
             removed=removed,
@@ -99,9 +92,9 @@ class _ReportBuilder:
     def _count_sites(self, paths: Iterable[str]) -> int:
         return sum(self._state.migration.files[path].sites for path in paths)
 
-    def _build_step(self, rung: int) -> DryRunStep:
+    def _build_step(self, rung: int) -> dry_run.DryRunStep:
         step, tally = self._recipe.step[rung], self._tried.steps.get(rung) or StepTally()
-        return DryRunStep(
+        return dry_run.DryRunStep(
             id=step.id, kind=step.kind, when=step.when, not_tried=self._explain_not_tried(rung), **vars(tally)
         )
 
@@ -118,10 +111,10 @@ class _ReportBuilder:
             return "it comes after a step that asks a model"
         return "it comes after the first queue"
 
-    def _build_shard(self, shard: Shard) -> DryRunShard:
+    def _build_shard(self, shard: Shard) -> dry_run.DryRunShard:
         lines = [self._lines[path] for path in shard.files if path in self._lines]
         added, removed = _sum_lines(lines)
-        return DryRunShard(
+        return dry_run.DryRunShard(
             name=shard.name,
             owner=shard.owner,
             files=len(shard.files),
@@ -131,7 +124,7 @@ class _ReportBuilder:
             removed=removed,
         )
 
-    def _build_file(self, file: FileRecord) -> DryRunFile:
+    def _build_file(self, file: FileRecord) -> dry_run.DryRunFile:
         added, removed = self._lines.get(file.path, (0, 0))
         status = self._get_status(file)
         step = reason = signature = ""
@@ -139,7 +132,7 @@ class _ReportBuilder:
             step = self._recipe.step[file.rung].id
         if status in {"restored", "skipped"}:
             reason, signature = file.reason, file.signature
-        return DryRunFile(
+        return dry_run.DryRunFile(
             path=file.path,
             status=status,
             shard=self._shards.get(file.path, ""),
@@ -153,7 +146,7 @@ class _ReportBuilder:
             signature=signature,
         )
 
-    def _get_status(self, file: FileRecord) -> DryRunFileStatus:
+    def _get_status(self, file: FileRecord) -> dry_run.DryRunFileStatus:
         """Return what became of a file; `nothing-to-do` of one without a site."""
         if file.status == FileStatus.RESTORED:
             return "restored"
@@ -177,14 +170,14 @@ def _sum_lines(counts: Iterable[tuple[int, int]]) -> tuple[int, int]:
     return added, removed
 
 
-def _iterate_signatures(files: Iterable[FileRecord]) -> Iterator[DryRunSignature]:
+def _iterate_signatures(files: Iterable[FileRecord]) -> Iterator[dry_run.DryRunSignature]:
     restored = (file for file in files if file.status == FileStatus.RESTORED and file.signature)
     for group in group_by_signature(restored):
-        yield DryRunSignature(signature=group.signature, files=len(group.paths))
+        yield dry_run.DryRunSignature(signature=group.signature, files=len(group.paths))
 
 
-def _build_gate(verdict: GateResult | None) -> DryRunGate | None:
+def _build_gate(verdict: GateResult | None) -> dry_run.DryRunGate | None:
     if verdict is None:
         return None
     difference = verdict.difference
-    return DryRunGate(green=difference.is_green, **difference.model_dump(exclude={"flaky"}))
+    return dry_run.DryRunGate(green=difference.is_green, **difference.model_dump(exclude={"flaky"}))

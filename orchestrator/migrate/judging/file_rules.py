@@ -14,16 +14,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.judge.source.testcases import list_test_functions
-from orchestrator.migrate.judging.invariants import (
-    FILE_KINDS,
-    SITE_KINDS,
-    ChangedRegion,
-    FileChange,
-    RuleViolation,
-    find_broken_invariant,
-    is_scope_wide,
-    select_due_invariants,
-)
+from orchestrator.migrate.judging import invariants
 from orchestrator.migrate.scope.inventory import is_in_scope
 from orchestrator.migrate.sites.finder import find_sites
 from orchestrator.migrate.sites.regex import find_matches
@@ -34,7 +25,7 @@ from worktrees.git import Git
 from worktrees.object_store.trees import read_blobs, read_files
 
 _REGEX_S = 20.0
-_WHOLE_FILE = ChangedRegion(1, 1_000_000, 1, 1_000_000)
+_WHOLE_FILE = invariants.ChangedRegion(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
 _SCRIPT_SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
 _SCRIPT_TEST = compile_lazily(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
@@ -47,17 +38,17 @@ class FileRules:
         self._context = context
         self._git = context.repository.git
         self._recipe = recipe
-        self._known: dict[tuple[str, str, str, Level], RuleViolation | None] = {}
+        self._known: dict[tuple[str, str, str, Level], invariants.RuleViolation | None] = {}
 
     def needs_workspace(self, level: Level) -> bool:
         """Return True if the rules have to be given a workspace that holds the new contents, to find sites in."""
         by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
-        due = select_due_invariants(self._recipe.invariant, level)
-        return any(rule.kind in SITE_KINDS and rule.site in by_command for rule in due)
+        due = invariants.select_due_invariants(self._recipe.invariant, level)
+        return any(rule.kind in invariants.SITE_KINDS and rule.site in by_command for rule in due)
 
     async def find_violations(
         self, files: Mapping[str, str], level: Level, workspace: Workspace | None = None
-    ) -> dict[str, RuleViolation]:
+    ) -> dict[str, invariants.RuleViolation]:
         """Return by path the first rule that a file breaks with its new content.
 
         Args:
@@ -92,12 +83,14 @@ class FileRules:
         return counts
 
     def _list_rules(self, level: Level) -> list[Invariant]:
-        due = select_due_invariants(self._recipe.invariant, level)
-        return [rule for rule in due if rule.kind in FILE_KINDS and not is_scope_wide(rule)]
+        due = invariants.select_due_invariants(self._recipe.invariant, level)
+        return [rule for rule in due if rule.kind in invariants.FILE_KINDS and not invariants.is_scope_wide(rule)]
 
-    async def _find_endless_patterns(self, changes: Sequence[FileChange], level: Level) -> Mapping[str, RuleViolation]:
+    async def _find_endless_patterns(
+        self, changes: Sequence[invariants.FileChange], level: Level
+    ) -> Mapping[str, invariants.RuleViolation]:
         """Return by path the pattern that would never be done with a file; nothing else may be asked of these."""
-        found: dict[str, RuleViolation] = {}
+        found: dict[str, invariants.RuleViolation] = {}
         for rule in self._list_rules(level):
             if rule.kind != "no-new-match":
                 continue
@@ -108,27 +101,27 @@ class FileRules:
             words = f"{rule.pattern} finds no end on it within {_REGEX_S:g} s"
             for change, before, after in zip(changes, matches[::2], matches[1::2], strict=True):
                 if before is None or after is None:
-                    found[change.path] = RuleViolation(words, words)
+                    found[change.path] = invariants.RuleViolation(words, words)
         return found
 
-    def _find_first(self, change: FileChange, level: Level) -> RuleViolation | None:
-        return find_broken_invariant(change, self._list_rules(level)) or find_objection(change, self._recipe)
+    def _find_first(self, change: invariants.FileChange, level: Level) -> invariants.RuleViolation | None:
+        return invariants.find_broken_invariant(change, self._list_rules(level)) or find_objection(change, self._recipe)
 
     async def _read_changes(
         self, files: Mapping[str, str], level: Level, workspace: Workspace | None
-    ) -> Sequence[FileChange]:
+    ) -> Sequence[invariants.FileChange]:
         records = self._context.state.migration.files
         pairs = {path: (records[path].base, blob) for path, blob in files.items()}
         contents = await read_blobs(self._git, [*files.values(), *(base for base, _ in pairs.values())])
         sites: Mapping[str, Sequence[SitePlace]] = {}
-        if any(rule.kind in SITE_KINDS for rule in self._list_rules(level)):
+        if any(rule.kind in invariants.SITE_KINDS for rule in self._list_rules(level)):
             sites = await self._find_sites({path: contents[blob] for path, blob in files.items()}, workspace)
-        regions: Mapping[str, Sequence[ChangedRegion]] = {}
+        regions: Mapping[str, Sequence[invariants.ChangedRegion]] = {}
         if self._needs_regions(level):
             regions = await find_changed_regions(self._git, pairs)
         changes = []
         for path, (base, blob) in pairs.items():
-            change = FileChange(
+            change = invariants.FileChange(
                 path, contents[base], contents[blob], records[path].places, sites.get(path, ()), regions.get(path, ())
             )
             changes.append(change)
@@ -147,37 +140,41 @@ class FileRules:
         return is_limited or "unrelated-hunk" in self._recipe.judge.reject_if
 
 
-async def find_changed_regions(git: Git, pairs: Mapping[str, tuple[str, str]]) -> Mapping[str, Sequence[ChangedRegion]]:
+async def find_changed_regions(
+    git: Git, pairs: Mapping[str, tuple[str, str]]
+) -> Mapping[str, Sequence[invariants.ChangedRegion]]:
     """Return by path what changed between two blobs; everything, where git cannot tell."""
     found = await diff_blobs(git, list(pairs.values()))
     return {path: _build_regions(hunks) for path, hunks in zip(pairs, found, strict=True)}
 
 
-def _build_regions(hunks: Sequence[Hunk] | None) -> Sequence[ChangedRegion]:
+def _build_regions(hunks: Sequence[Hunk] | None) -> Sequence[invariants.ChangedRegion]:
     if hunks is None:
         return (_WHOLE_FILE,)
-    return [ChangedRegion(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks]
+    return [
+        invariants.ChangedRegion(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks
+    ]
 
 
-def find_objection(change: FileChange, recipe: Recipe) -> RuleViolation | None:
+def find_objection(change: invariants.FileChange, recipe: Recipe) -> invariants.RuleViolation | None:
     """Return the first reason under `[judge] reject_if` to reject the change; None if there is none."""
     return next(_list_objections(change, recipe), None)
 
 
-def _list_objections(change: FileChange, recipe: Recipe) -> Iterator[RuleViolation]:
+def _list_objections(change: invariants.FileChange, recipe: Recipe) -> Iterator[invariants.RuleViolation]:
     rules = recipe.judge
     if "out-of-scope-path" in rules.reject_if and not is_in_scope(recipe.scope, change.path):
-        yield RuleViolation("it is not in scope", "it is not in scope")
+        yield invariants.RuleViolation("it is not in scope", "it is not in scope")
     if "deleted-test" in rules.reject_if and is_test_path(change.path) and (lost := list_deleted_tests(change)):
-        yield RuleViolation(f"tests are gone from it: {', '.join(lost[:3])}", "tests are gone from it")
+        yield invariants.RuleViolation(f"tests are gone from it: {', '.join(lost[:3])}", "tests are gone from it")
     if "unrelated-hunk" in rules.reject_if and recipe.scope.site:
         far = count_unrelated_lines(change.regions, (place.line for place in change.sites_before), rules.near)
         if far > rules.max_unrelated_lines:
             words = f"changed lines are further than {rules.near} lines from any site"
-            yield RuleViolation(f"{far} {words}, at most {rules.max_unrelated_lines} may be", words)
+            yield invariants.RuleViolation(f"{far} {words}, at most {rules.max_unrelated_lines} may be", words)
 
 
-def count_unrelated_lines(regions: Iterable[ChangedRegion], sites: Iterable[int], near: int) -> int:
+def count_unrelated_lines(regions: Iterable[invariants.ChangedRegion], sites: Iterable[int], near: int) -> int:
     """Return how many changed lines lie further than `near` lines from every line of `sites`.
 
     Args:
@@ -191,7 +188,7 @@ def count_unrelated_lines(regions: Iterable[ChangedRegion], sites: Iterable[int]
     return sum(line not in related for line in _list_old_lines(regions))
 
 
-def _list_old_lines(regions: Iterable[ChangedRegion]) -> Iterator[int]:
+def _list_old_lines(regions: Iterable[invariants.ChangedRegion]) -> Iterator[int]:
     """Yield for each changed line where that is in the old file: new lines stand for those they replace."""
     for region in regions:
         yield from range(region.old_line, region.old_line + region.removed)
@@ -200,7 +197,7 @@ def _list_old_lines(regions: Iterable[ChangedRegion]) -> Iterator[int]:
             yield region.old_line + min(number, last)
 
 
-def list_deleted_tests(change: FileChange) -> list[str]:
+def list_deleted_tests(change: invariants.FileChange) -> list[str]:
     """Return the tests that the file no longer has, by name; of scripts only how many fewer they are. Blocks."""
     if change.path.endswith(".py"):
         before, after = parse_python(change.before), parse_python(change.after)

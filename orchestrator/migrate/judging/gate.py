@@ -16,6 +16,7 @@ from orchestrator.errors import BlobLost
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
+from orchestrator.migrate.judging import tree_rules
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,
@@ -25,14 +26,6 @@ from orchestrator.migrate.judging.invariants import (
     select_due_invariants,
 )
 from orchestrator.migrate.judging.selected_tests import narrow_check
-from orchestrator.migrate.judging.tree_rules import (
-    build_command_checks,
-    check_policy,
-    check_test_counts,
-    commit_tests_on_base,
-    reword_old_source_failures,
-    run_invariant_command,
-)
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import Hands, Workspace
 
@@ -200,7 +193,7 @@ class MigrationGate:
             return result
         more = await self._check_policy(gate, result)
         if self._has_due("tests-not-lost", judged.level):
-            more += check_test_counts(self._context.state, gate.checks, result.receipts)
+            more += tree_rules.check_test_counts(self._context.state, gate.checks, result.receipts)
         return result.model_copy(update={"difference": result.difference + more})
 
     async def _check_policy(self, gate: HarnessGate, result: GateResult) -> Difference:
@@ -215,7 +208,7 @@ class MigrationGate:
                 before, now = await gate.load_outcomes(base), await gate.load_outcomes(receipt)
             except BlobLost:
                 continue
-            total += check_policy(policy, before, now, receipt.exit_code)
+            total += tree_rules.check_policy(policy, before, now, receipt.exit_code)
         return total
 
     async def _run_in_old_environment(self, judged: _Tree, gate: HarnessGate) -> GateResult:
@@ -232,8 +225,8 @@ class MigrationGate:
         for number, rule in enumerate(self.recipe.invariant, start=1):
             if rule.kind != "command" or rule not in due:
                 continue
-            for spec in build_command_checks(number, rule, judged.changes):
-                result = await run_invariant_command(gate, number, spec, judged.commit, judged.tree)
+            for spec in tree_rules.build_command_checks(number, rule, judged.changes):
+                result = await tree_rules.run_invariant_command(gate, number, spec, judged.commit, judged.tree)
                 total = _add_results(total, result)
         return total
 
@@ -241,11 +234,11 @@ class MigrationGate:
         """Run the changed tests on the sources as they were: where they are red, tests and sources moved together."""
         if not self._has_due("old-source-passes", judged.level):
             return _build_empty_result(judged)
-        if (commit := await commit_tests_on_base(self._context, judged.changes)) is None:
+        if (commit := await tree_rules.commit_tests_on_base(self._context, judged.changes)) is None:
             return _build_empty_result(judged)
         purpose = judged.purpose.with_detail("changed tests on the old sources")
         result = await gate.judge_tree(*commit, purpose, judged.fresh, self.recipe.verify.flaky_reruns)
-        difference = reword_old_source_failures(result.difference)
+        difference = tree_rules.reword_old_source_failures(result.difference)
         return result.model_copy(update={"tree": judged.tree, "difference": difference})
 
 

@@ -10,20 +10,10 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
-from orchestrator.engine.pull_request.description import (
-    format_cost_section,
-    format_flaky_section,
-    format_gate_evidence,
-    format_unsafe_warning,
-)
+from orchestrator.engine.pull_request import description
+from orchestrator.report.migration import report_markdown
 from orchestrator.report.migration.burndown import build_burndown
 from orchestrator.report.migration.full_report import ReportedInvariant
-from orchestrator.report.migration.report_markdown import (
-    render_flags,
-    render_invariants,
-    render_progress,
-    render_revisions,
-)
 
 _SHOWN = 200
 
@@ -48,24 +38,26 @@ def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: 
     burndown = build_burndown(state)
     landed = [format_code_span(file.path) for file in files if file.status == FileStatus.MERGED]
     parts = [
-        format_unsafe_warning(state),
+        description.format_unsafe_warning(state),
         sanitize_markdown(recipe.migration.description),
         f"Owner: {sanitize_markdown(to_one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
         *_describe_earlier_runs(state),
         f"{sanitize_markdown(reason)}. Every file that landed did so in a union that passed the checks below.",
-        render_progress(burndown) if state.migration.files else "",
-        render_flags(burndown),
+        report_markdown.render_progress(burndown) if state.migration.files else "",
+        report_markdown.render_flags(burndown),
         f"### Steps\n\n{steps}",
-        render_revisions(burndown),
+        report_markdown.render_revisions(burndown),
         _render_list("Landed", landed),
     ]
     for status, title in _NOT_LANDED.items():
         parts += _render_not_landed(title, files, status)
     parts += [
-        render_invariants(map(ReportedInvariant.model_validate, recipe.dump_values().get("invariant", ()))),
-        format_gate_evidence(state),
-        format_flaky_section(state),
-        format_cost_section(state),
+        report_markdown.render_invariants(
+            map(ReportedInvariant.model_validate, recipe.dump_values().get("invariant", ()))
+        ),
+        description.format_gate_evidence(state),
+        description.format_flaky_section(state),
+        description.format_cost_section(state),
     ]
     return "\n\n".join(filter(None, parts))
 

@@ -19,16 +19,8 @@ from orchestrator.engine.pull_request.proposal import (
     propose_landed_work,
     propose_pull_request,
 )
+from orchestrator.migrate.landing import pr_groups
 from orchestrator.migrate.landing.pr_body import render_migration_body
-from orchestrator.migrate.landing.pr_groups import (
-    PullRequestGroup,
-    commit_group,
-    format_pr_title,
-    get_group_branch,
-    group_shards,
-    list_group_files,
-    merge_groups,
-)
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.pr_branch import PrBranch
@@ -44,7 +36,7 @@ _SHOWN = 10
 class _Ready:
     """A group whose branch is to stand at `head`, which is green on its own; `old` is where it stands."""
 
-    group: PullRequestGroup
+    group: pr_groups.PullRequestGroup
     branch: str
     old: CommitId | None
     head: CommitId
@@ -73,7 +65,7 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
     """
     if await context.read_branch_tip() is None:
         return ()
-    groups = group_shards(context.state, recipe) if recipe.merge.has_groups else ()
+    groups = pr_groups.group_shards(context.state, recipe) if recipe.merge.has_groups else ()
     alone, red = await _split_by_verdict(context, gate, groups)
     kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
     if red and not kept:
@@ -84,20 +76,20 @@ async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate,
         await _open_some(context, recipe, ready, reason)
     elif not kept:
         landed = sum(file.landed is not None for file in context.state.migration.files.values())
-        title = format_pr_title(recipe, "", landed)
+        title = pr_groups.format_pr_title(recipe, "", landed)
         body = render_migration_body(context.state, recipe, reason)
         await propose_landed_work(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
     return kept
 
 
 async def _split_by_verdict(
-    context: RunContext, gate: Gate, groups: Sequence[PullRequestGroup]
-) -> tuple[list[_Ready], list[PullRequestGroup]]:
+    context: RunContext, gate: Gate, groups: Sequence[pr_groups.PullRequestGroup]
+) -> tuple[list[_Ready], list[pr_groups.PullRequestGroup]]:
     """Return the groups that are green on their own, and those that are not."""
     ready: list[_Ready] = []
-    red: list[PullRequestGroup] = []
+    red: list[pr_groups.PullRequestGroup] = []
     for group in groups:
-        if list_group_files(context.state, group) or group.name in context.state.migration.prs:
+        if pr_groups.list_group_files(context.state, group) or group.name in context.state.migration.prs:
             found = await _commit_if_green(context, gate, group)
             ready += [found] if found else []
             red += [] if found else [group]
@@ -105,20 +97,22 @@ async def _split_by_verdict(
 
 
 async def _join_red_groups(
-    context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[PullRequestGroup]
+    context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[pr_groups.PullRequestGroup]
 ) -> Sequence[_Ready]:
     """Return those that are ready, and the red ones as one; none if everything has to go together."""
-    together = await _commit_if_green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
+    together = (
+        await _commit_if_green(context, gate, pr_groups.merge_groups(red, context.state)) if len(red) > 1 else None
+    )
     names = ", ".join(group.name for group in red)
     how = "they are opened as one" if together else "there is one pull request for everything"
     await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
     return [*ready, together] if together else []
 
 
-async def _commit_if_green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
+async def _commit_if_green(context: RunContext, gate: Gate, group: pr_groups.PullRequestGroup) -> _Ready | None:
     """Return the group with its commits, if they pass the gate, at the second look if need be."""
-    branch = get_group_branch(context.state, group)
-    head = await commit_group(context, group)
+    branch = pr_groups.get_group_branch(context.state, group)
+    head = await pr_groups.commit_group(context, group)
     tree = TreeId(await read_tree_id(context.repository.git, head))
     for is_second_look in (False, True):
         result = await gate.judge_tree(head, tree, Purpose(f"pull request {group.name}"), fresh=is_second_look)
@@ -183,16 +177,16 @@ async def _choose_groups(context: RunContext, recipe: Recipe, ready: Sequence[_R
 
 
 async def list_openable_groups(
-    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[PullRequestGroup] | None = None
+    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[pr_groups.PullRequestGroup] | None = None
 ) -> tuple[str, ...]:
     """Return the groups without a pull request for which one may be opened, as far as others have been merged."""
     if groups is None:
-        groups = group_shards(state, recipe)
+        groups = pr_groups.group_shards(state, recipe)
     new, still_open = [], 0
     for group in groups:
         if group.name in state.migration.prs:
             still_open += not await is_merged(git, state, remote, group)
-        elif list_group_files(state, group):
+        elif pr_groups.list_group_files(state, group):
             new.append(group.name)
     most = recipe.merge.max_open_prs
     if most:
@@ -200,9 +194,9 @@ async def list_openable_groups(
     return tuple(new)
 
 
-async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGroup) -> bool:
+async def is_merged(git: Git, state: RunState, remote: str, group: pr_groups.PullRequestGroup) -> bool:
     """Return True if the target holds the group's commit, or each of its files as it is."""
-    wanted = {(file.path, file.landed) for file in list_group_files(state, group)}
+    wanted = {(file.path, file.landed) for file in pr_groups.list_group_files(state, group)}
     for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
         target = await read_ref(git, ref) if state.run.target else None
         if target is None:
@@ -232,11 +226,11 @@ async def _move_branch(context: RunContext, one: _Ready) -> bool:
 
 
 def _build_proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> PullRequestProposal:
-    name, files = one.group.name, list_group_files(context.state, one.group)
+    name, files = one.group.name, pr_groups.list_group_files(context.state, one.group)
     return PullRequestProposal(
         branch=one.branch,
         head=one.head,
-        title=format_pr_title(recipe, name, len(files)),
+        title=pr_groups.format_pr_title(recipe, name, len(files)),
         body=render_migration_body(context.state, recipe, reason, shards=one.group.shards),
         group=name,
         labels=recipe.merge.labels,

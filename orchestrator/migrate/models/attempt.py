@@ -18,13 +18,8 @@ from orchestrator.engine.attempts import continue_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import apply_verdict_veto, find_attempt_veto, notify_verdict_given
 from orchestrator.judge.reports.failure_signature import build_failure_signature
+from orchestrator.migrate.models import file_tasks
 from orchestrator.migrate.models.context import ModelPass, build_file_brief, choose_model_blob
-from orchestrator.migrate.models.file_tasks import (
-    build_file_task_events,
-    build_step_task_id,
-    find_open_file_task,
-    list_file_tasks,
-)
 from orchestrator.migrate.models.review import AttemptReview, AttemptReviewer
 from orchestrator.migrate.sites.finder import count_remaining_sites
 from orchestrator.migrate.steps.file_outcomes import FileProblem, restore_file
@@ -51,7 +46,7 @@ class FileAttempt:
         Raises:
             LimitReached, Paused, ProviderDown: no model can be asked now; the attempt goes on from there later.
         """
-        task = find_open_file_task(self._context.state, self._at.step, self._file.path, self._at.attempt)
+        task = file_tasks.find_open_file_task(self._context.state, self._at.step, self._file.path, self._at.attempt)
         if spent := self._explain_spent_budget(task):
             await self._context.journal.append(self._build_untried_move(spent))
             return
@@ -71,7 +66,7 @@ class FileAttempt:
         if task is not None and task.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} and task.verdict is None:
             return ""
         account = Accounts(self._context.state, self._context.config.budget).get_task_account(
-            build_step_task_id(self._at.step)
+            file_tasks.build_step_task_id(self._at.step)
         )
         limit, booked = account.limit, account.booked
         is_spent = (limit.usd and booked.cost_usd >= limit.usd) or (limit.tokens and booked.tokens >= limit.tokens)
@@ -81,8 +76,8 @@ class FileAttempt:
 
     async def _create_file_task(self) -> TaskState:
         state, step, path = self._context.state, self._at.step, self._file.path
-        await self._context.journal.append(*build_file_task_events(state, self._at.recipe, step, path))
-        return list_file_tasks(state, step, path)[-1]
+        await self._context.journal.append(*file_tasks.build_file_task_events(state, self._at.recipe, step, path))
+        return file_tasks.list_file_tasks(state, step, path)[-1]
 
     async def _start(self, task: TaskState) -> bool:
         """Begin the next attempt and carry it out; false if a hook refuses it, which ends the file's attempt."""

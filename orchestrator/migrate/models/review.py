@@ -22,12 +22,7 @@ from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import escape_glob
-from orchestrator.migrate.steps.parse_check import (
-    NODE_SUFFIXES,
-    build_node_check,
-    describe_node_error,
-    find_parse_error,
-)
+from orchestrator.migrate.steps import parse_check
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.roles import Roles
 from worktrees.git import Git
@@ -119,20 +114,20 @@ class AttemptReviewer:
         return tuple(finding.text for finding in findings if finding.is_blocking), findings
 
     async def _find_parse_error(self, blob: str, alone: CommitId) -> str:
-        if self._file.path.endswith(NODE_SUFFIXES):
+        if self._file.path.endswith(parse_check.NODE_SUFFIXES):
             was_broken = await self._find_node_error(self._at.start)
             return "" if was_broken else await self._find_node_error(alone)
         contents = await read_blobs(self._git, [self._file.branch_blob, blob])
         before, after = contents[self._file.branch_blob], contents[blob]
-        return await to_thread.run_sync(find_parse_error, self._file.path, before, after)
+        return await to_thread.run_sync(parse_check.find_parse_error, self._file.path, before, after)
 
     async def _find_node_error(self, commit: CommitId) -> str:
-        command = ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60)
+        command = ShellCommand(line=parse_check.build_node_check(shlex.quote(self._file.path)), timeout_s=60)
         async with self._context.lend_workspace(commit, Purpose(f"parse {self._at.step.id}")) as workspace:
             result, printed = await run_and_read(workspace, command)
         if result.is_success:
             return ""
-        return describe_node_error(printed)
+        return parse_check.describe_node_error(printed)
 
     async def _check_rules(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path

@@ -13,23 +13,8 @@ from orchestrator.migrate.judging.final_check import explain_red_end
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import TREE_KINDS
 from orchestrator.migrate.judging.review_flags import flag_uncovered_files, flag_weakened_tests
+from orchestrator.migrate.ladder import run_outcome, waves
 from orchestrator.migrate.ladder.passes import Pass, build_end_moves, list_passes
-from orchestrator.migrate.ladder.run_outcome import (
-    build_atomic_moves,
-    build_last_moves,
-    explain_failure_limit,
-    explain_sample_failure,
-    group_failures,
-    summarize_outcome,
-)
-from orchestrator.migrate.ladder.waves import (
-    choose_next_wave,
-    find_sample_wave,
-    is_requested_again,
-    list_wave_files,
-    list_wave_shards,
-    plan_remaining_shards,
-)
 from orchestrator.migrate.landing.pull_requests import publish_pull_requests
 from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.landing.wave_lander import WaveLander
@@ -93,7 +78,7 @@ class MigrationRunner:
         if self._context.state.migration.current_wave is None:
             await self._plan_rest()
             await self._check_progress()
-            if (begun := choose_next_wave(self._context.state, self._context.recipe)) is None:
+            if (begun := waves.choose_next_wave(self._context.state, self._context.recipe)) is None:
                 return None
             await self._context.journal.append(begun)
         return self._context.state.migration.current_wave
@@ -117,13 +102,17 @@ class MigrationRunner:
             await runner.run_pass(wave, group)
             await self._land_files(wave, f"wave {wave.number} pass {number}", group)
         require_not_stopping(self._context)
-        files = list_wave_files(self._context.state, wave)
-        moves = build_atomic_moves(files) if self._context.recipe.migration.atomic else build_last_moves(files)
+        files = waves.list_wave_files(self._context.state, wave)
+        moves = (
+            run_outcome.build_atomic_moves(files)
+            if self._context.recipe.migration.atomic
+            else run_outcome.build_last_moves(files)
+        )
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
     async def _land_files(self, wave: Wave, name: str, group: Pass) -> None:
         is_atomic = self._context.recipe.migration.atomic
-        files = list_wave_files(self._context.state, wave)
+        files = waves.list_wave_files(self._context.state, wave)
         if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
             return  # nothing lands while something fails, or belongs to a later pass, which lands it all
         lander = WaveLander(self._context, self._gate)
@@ -135,7 +124,7 @@ class MigrationRunner:
 
     async def _plan_rest(self) -> None:
         """Plan shards of their own for files that go on although their shard has landed."""
-        if (rest := plan_remaining_shards(self._context.state)) is not None:
+        if (rest := waves.plan_remaining_shards(self._context.state)) is not None:
             await self._context.journal.append(rest)
 
     async def _check_progress(self) -> None:
@@ -147,19 +136,19 @@ class MigrationRunner:
         state, recipe = self._context.state, self._context.recipe
         if not state.migration.waves:
             return
-        coming = choose_next_wave(state, recipe)
-        if coming is not None and is_requested_again(state, coming):
+        coming = waves.choose_next_wave(state, recipe)
+        if coming is not None and waves.is_requested_again(state, coming):
             return
         goes_on = coming is not None
         await propose_recipe(self._context, recipe, waits=goes_on)
-        if goes_on and (sample := find_sample_wave(state)):
+        if goes_on and (sample := waves.find_sample_wave(state)):
             await self._judge_sample(sample)
-        if goes_on and (why := explain_failure_limit(state, recipe.stop)):
+        if goes_on and (why := run_outcome.explain_failure_limit(state, recipe.stop)):
             await self._ask_whether_to_go_on("breaker", why)
 
     async def _judge_sample(self, wave: Wave) -> None:
-        files = self._context.state.migration.list_files(list_wave_shards(self._context.state, wave))
-        why = explain_sample_failure(files, self._context.recipe.sample)
+        files = self._context.state.migration.list_files(waves.list_wave_shards(self._context.state, wave))
+        why = run_outcome.explain_sample_failure(files, self._context.recipe.sample)
         if why or self._context.recipe.sample.gate == "human":
             landed = sum(file.status == FileStatus.MERGED for file in files)
             await self._ask_whether_to_go_on("sample", why or f"{landed} of {len(files)} files of the sample landed")
@@ -168,7 +157,7 @@ class MigrationRunner:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
         detail = []
-        for group in group_failures(context.state.migration.files.values())[:_SHOWN]:
+        for group in run_outcome.group_failures(context.state.migration.files.values())[:_SHOWN]:
             detail.append(group.summary)
         subject = build_progress_subject(topic, context.state.goal.rejudge_count)
         approval = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
@@ -188,9 +177,9 @@ class MigrationRunner:
         held = [shard for shard in state.migration.shards.values() if shard.held]
         held_paths = {file.path for file in state.migration.list_files(held)}  # they go on where they stand later
         files = (file for file in state.migration.files.values() if file.path not in held_paths)
-        await context.journal.append(*build_last_moves(files))
+        await context.journal.append(*run_outcome.build_last_moves(files))
         await context.journal.append(*build_task_ends(context.state, self._context.recipe))
-        outcome, reason = summarize_outcome(list(context.state.migration.files.values()))
+        outcome, reason = run_outcome.summarize_outcome(list(context.state.migration.files.values()))
         if held:
             text = f"held back: {', '.join(shard.name for shard in held)}"
             await context.journal.append(Noticed(level="warning", text=text))
@@ -207,7 +196,7 @@ class MigrationRunner:
         return (
             bool(state.migration.requested_rollbacks)
             or state.migration.requested_recipe is not None
-            or choose_next_wave(state, self._context.recipe) is not None
+            or waves.choose_next_wave(state, self._context.recipe) is not None
         )
 
     async def _check_final(self) -> str:

@@ -21,14 +21,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.workspace_runner import run_and_read, run_command
-from orchestrator.migrate.steps.batch_script import (
-    BatchSizer,
-    FileCommand,
-    FileCommandResult,
-    build_batch_command,
-    count_fitting,
-    parse_batch_results,
-)
+from orchestrator.migrate.steps import batch_script
 from orchestrator.migrate.steps.step_io import MAX_FILE_BYTES, SIGKILL_EXIT, StepOutput, StepRun
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Snapshot, Workspace
 from worktrees.diffs.file_diffs import diff_trees
@@ -50,7 +43,7 @@ class StepWorkspace:
     context: RunContext
     run: StepRun
     workspace: Workspace
-    batches: BatchSizer
+    batches: batch_script.BatchSizer
     tracked: frozenset[str]
     tree: TreeId
     _mounted: frozenset[str] | None = None
@@ -58,7 +51,7 @@ class StepWorkspace:
     @classmethod
     @asynccontextmanager
     async def open_for_step(
-        cls, context: RunContext, run: StepRun, batches: BatchSizer, tracked: frozenset[str]
+        cls, context: RunContext, run: StepRun, batches: batch_script.BatchSizer, tracked: frozenset[str]
     ) -> "AsyncIterator[StepWorkspace]":
         """Open a workspace for the step."""
         async with context.lend_workspace(run.start, Purpose(f"step {run.step.id}")) as workspace:
@@ -68,16 +61,16 @@ class StepWorkspace:
         """Return what a file holds at the step's start."""
         return await self.workspace.read_file(path, MAX_FILE_BYTES)
 
-    async def run_each(self, lines: Sequence[FileCommand], timeout_s: float) -> list[StepOutput]:
+    async def run_each(self, lines: Sequence[batch_script.FileCommand], timeout_s: float) -> list[StepOutput]:
         """Run every line on its own file alone, in batches where that makes no difference."""
         rest, outputs = list(lines), list[StepOutput]()
         while rest:
-            count = count_fitting(rest) if self.batches.is_allowed else 1
+            count = batch_script.count_fitting(rest) if self.batches.is_allowed else 1
             outputs += await self._run_some(rest[:count], timeout_s)
             rest = rest[count:]
         return outputs
 
-    async def _run_some(self, lines: Sequence[FileCommand], timeout_s: float) -> list[StepOutput]:
+    async def _run_some(self, lines: Sequence[batch_script.FileCommand], timeout_s: float) -> list[StepOutput]:
         if len(lines) > 1 and (outputs := await self._run_batch(lines, timeout_s)) is not None:
             return outputs
         outputs = []
@@ -85,7 +78,9 @@ class StepWorkspace:
             outputs += await self.run_together(line.line, [line], timeout_s)
         return outputs
 
-    async def run_together(self, line: str, files: Sequence[FileCommand], timeout_s: float) -> list[StepOutput]:
+    async def run_together(
+        self, line: str, files: Sequence[batch_script.FileCommand], timeout_s: float
+    ) -> list[StepOutput]:
         """Run one line over these files at once; return what it made of each."""
         originals = {file.path: await self.read_original(file.path) for file in files}
         for file in files:
@@ -114,12 +109,12 @@ class StepWorkspace:
         seconds = result.seconds / shared_by
         return StepOutput(result.ending, result.exit_code, seconds, printed, content, result.detail, refusal)
 
-    async def _run_batch(self, lines: Sequence[FileCommand], timeout_s: float) -> list[StepOutput] | None:
+    async def _run_batch(self, lines: Sequence[batch_script.FileCommand], timeout_s: float) -> list[StepOutput] | None:
         """Return what each line did in one sandbox; None if that is not what it would have done in one of its own."""
         if not self.batches.is_allowed:
             return None
-        result = await run_command(self.workspace, build_batch_command(lines, timeout_s))
-        results = parse_batch_results(result.files, len(lines)) if result.is_success else None
+        result = await run_command(self.workspace, batch_script.build_batch_command(lines, timeout_s))
+        results = batch_script.parse_batch_results(result.files, len(lines)) if result.is_success else None
         is_clean = await self._is_unchanged()
         if results is None or not is_clean:
             await self.restore_start()
@@ -217,7 +212,9 @@ def _list_directories(tracked: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _build_batch_output(line: FileCommand, result: FileCommandResult, timeout_s: float) -> StepOutput:
+def _build_batch_output(
+    line: batch_script.FileCommand, result: batch_script.FileCommandResult, timeout_s: float
+) -> StepOutput:
     printed = result.printed[-_PRINTED_BYTES:].decode("utf-8", "replace")
     refusal = ""
     if result.content is None:

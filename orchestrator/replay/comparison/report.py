@@ -8,17 +8,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.state import RunState
-from orchestrator.replay.comparison import outcomes
-from orchestrator.replay.comparison.report_model import (
-    ComparedCall,
-    ComparedLanding,
-    ComparedRole,
-    ComparedTree,
-    ComparedValue,
-    RepeatSpending,
-    ReplayDocument,
-    RequestCounts,
-)
+from orchestrator.replay.comparison import outcomes, report_model
 from orchestrator.replay.comparison.requests import Divergence
 
 
@@ -27,7 +17,7 @@ class RepeatedRole(FrozenModel):
 
     role: str
     models: tuple[str, ...]
-    calls: tuple[ComparedCall, ...]
+    calls: tuple[report_model.ComparedCall, ...]
     spent: Usage
 
     @property
@@ -53,7 +43,7 @@ class ReplayReport(FrozenModel):
     same_bytes: int
     same_steadied: int
     divergences: tuple[Divergence, ...]
-    landings: tuple[ComparedLanding, ...]
+    landings: tuple[report_model.ComparedLanding, ...]
     recorded_tree: str
     replayed_tree: str
     recorded_outcome: str
@@ -117,26 +107,26 @@ def build_report(
     )
 
 
-def build_replay_document(report: ReplayReport) -> ReplayDocument:
+def build_replay_document(report: ReplayReport) -> report_model.ReplayDocument:
     """Return the report as `docs/replay.md` describes it."""
-    return ReplayDocument(
+    return report_model.ReplayDocument(
         run=report.run,
         mode=report.mode,
         same=report.is_same,
         exit=report.exit_code,
         whole=report.is_whole,
-        requests=RequestCounts(
+        requests=report_model.RequestCounts(
             same_bytes=report.same_bytes,
             same_but_for_times=report.same_steadied,
             different=sum(one.session is not None for one in report.divergences),
         ),
         landings=report.landings,
-        final_tree=ComparedTree(
+        final_tree=report_model.ComparedTree(
             recorded=report.recorded_tree,
             replayed=report.replayed_tree,
             same=report.recorded_tree == report.replayed_tree,
         ),
-        outcome=ComparedValue(recorded=report.recorded_outcome, replayed=report.replayed_outcome),
+        outcome=report_model.ComparedValue(recorded=report.recorded_outcome, replayed=report.replayed_outcome),
         divergences=len(report.divergences),
         first_divergence=next(iter((*report.unexpected, *report.divergences)), None),
         environment_same=report.has_same_environment,
@@ -146,18 +136,18 @@ def build_replay_document(report: ReplayReport) -> ReplayDocument:
     )
 
 
-def _build_role(asking: RepeatedRole) -> ComparedRole:
+def _build_role(asking: RepeatedRole) -> report_model.ComparedRole:
     usd, same, failed = None, asking.same_count, asking.failed_count
     if not asking.spent.unpriced_calls:
         usd = float(asking.spent.cost_usd)
-    return ComparedRole(
+    return report_model.ComparedRole(
         role=asking.role,
         models=asking.models,
         calls=asking.calls,
         same=same,
         different=len(asking.calls) - same - failed,
         failed=failed,
-        spent=RepeatSpending(usd=usd, tokens=asking.spent.tokens, calls=asking.spent.calls),
+        spent=report_model.RepeatSpending(usd=usd, tokens=asking.spent.tokens, calls=asking.spent.calls),
     )
 
 

@@ -6,29 +6,21 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.cost import model
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, CostEntry
 from orchestrator.report.cost.budgets import build_accounts, build_budgets, build_usage_amount
-from orchestrator.report.cost.model import (
-    AttemptCostLine,
-    CostLine,
-    CostReport,
-    RiskAmount,
-    SharedAmount,
-    TaskCostLine,
-    WasteCostLine,
-)
 from orchestrator.report.log.event_descriptions import shorten_model_name
 
 _NAME = 40
 
 
-def build_cost_report(state: RunState, cost: CostBreakdown) -> CostReport:
+def build_cost_report(state: RunState, cost: CostBreakdown) -> model.CostReport:
     """Return the cost as `cost --json` prints it."""
-    return CostReport(
+    return model.CostReport(
         run=state.run.run,
         share_of=cost.measure,
         total=build_usage_amount(state.spend.total),
-        at_risk=RiskAmount(
+        at_risk=model.RiskAmount(
             possibly_billed_calls=state.spend.possibly_billed_calls, **dict(build_usage_amount(state.spend.at_risk))
         ),
         reserved=build_usage_amount(build_accounts(state).get_run_account().reserved),
@@ -36,25 +28,27 @@ def build_cost_report(state: RunState, cost: CostBreakdown) -> CostReport:
         tasks=tuple(_build_task_line(state, cost, entry) for entry in cost.tasks),
         roles=tuple(_build_line(cost, entry) for entry in cost.roles),
         models=tuple(_build_line(cost, entry) for entry in cost.models),
-        attempts=tuple(AttemptCostLine(fate=entry.detail, **dict(_build_line(cost, entry))) for entry in cost.attempts),
+        attempts=tuple(
+            model.AttemptCostLine(fate=entry.detail, **dict(_build_line(cost, entry))) for entry in cost.attempts
+        ),
         wasted=_build_shared_amount(cost, cost.wasted),
-        waste=tuple(WasteCostLine(count=entry.count, **dict(_build_line(cost, entry))) for entry in cost.waste),
+        waste=tuple(model.WasteCostLine(count=entry.count, **dict(_build_line(cost, entry))) for entry in cost.waste),
     )
 
 
-def _build_shared_amount(cost: CostBreakdown, usage: Usage) -> SharedAmount:
-    return SharedAmount(share=round(cost.get_share(usage), 4), **dict(build_usage_amount(usage)))
+def _build_shared_amount(cost: CostBreakdown, usage: Usage) -> model.SharedAmount:
+    return model.SharedAmount(share=round(cost.get_share(usage), 4), **dict(build_usage_amount(usage)))
 
 
-def _build_line(cost: CostBreakdown, entry: CostEntry) -> CostLine:
+def _build_line(cost: CostBreakdown, entry: CostEntry) -> model.CostLine:
     shared = _build_shared_amount(cost, entry.spent)
-    return CostLine(name=entry.name, at_risk=build_usage_amount(entry.at_risk), **dict(shared))
+    return model.CostLine(name=entry.name, at_risk=build_usage_amount(entry.at_risk), **dict(shared))
 
 
-def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> TaskCostLine:
+def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> model.TaskCostLine:
     task = TaskId(entry.name)
     spec = state.tasks[task].spec
-    return TaskCostLine(
+    return model.TaskCostLine(
         own=build_usage_amount(state.spend.by_task.get(task, NO_USAGE)),
         status=entry.detail,
         parent=spec.parent,

@@ -4,13 +4,8 @@ from collections.abc import Iterator
 
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
 from orchestrator.report.documents.run_report_model import RunReport
+from orchestrator.report.migration import report_markdown
 from orchestrator.report.migration.full_report import MigrationReport
-from orchestrator.report.migration.report_markdown import (
-    render_failure_signatures,
-    render_flags,
-    render_progress,
-    render_step_results,
-)
 from orchestrator.report.text.html_templates import render_markdown_template
 from orchestrator.report.text.markdown import Markdown
 
@@ -62,7 +57,7 @@ def fit_to_bytes(text: str, most_bytes: int, where: str) -> str:
 
 
 def _iterate_migration_sections(report: MigrationReport) -> Iterator[str]:
-    yield render_progress(report)
-    yield render_failure_signatures(report)
-    yield render_flags(report)
-    yield render_step_results(report)
+    yield report_markdown.render_progress(report)
+    yield report_markdown.render_failure_signatures(report)
+    yield report_markdown.render_flags(report)
+    yield report_markdown.render_step_results(report)

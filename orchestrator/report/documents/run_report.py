@@ -14,15 +14,7 @@ from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import Attempt, Exit
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report
-from orchestrator.report.documents.run_report_model import (
-    ConversationExcerpt,
-    ReportedAttempt,
-    ReportedCandidate,
-    ReportedInterval,
-    ReportedReceipt,
-    ReportedTask,
-    RunReport,
-)
+from orchestrator.report.documents import run_report_model
 from orchestrator.report.documents.run_timeline import RunTimeline, WorkInterval
 from orchestrator.report.migration.full_report import build_migration_report
 from orchestrator.report.rows.queue_rows import describe_ejection
@@ -44,7 +36,9 @@ ReadEvents = Callable[[Sequence[str]], Iterable[RecordedEvent]]
 """Gives the events of these kinds, in order."""
 
 
-def collect_run_report(state: RunState, journal: Path, read_events: ReadEvents, read_blob: ReadBlob) -> RunReport:
+def collect_run_report(
+    state: RunState, journal: Path, read_events: ReadEvents, read_blob: ReadBlob
+) -> run_report_model.RunReport:
     """Return the whole report of a run and the events that `state` was folded from.
 
     Args:
@@ -74,9 +68,9 @@ class _RunReportBuilder:
     def __post_init__(self) -> None:
         self._sessions = _group_sessions(self._state)
 
-    def build_report(self) -> RunReport:
+    def build_report(self) -> run_report_model.RunReport:
         state = self._state
-        return RunReport(
+        return run_report_model.RunReport(
             **build_run_result(state, self._journal).copy_fields(),
             next=suggest_next_step(state),
             repository=Path(state.run.repository).name,
@@ -95,8 +89,8 @@ class _RunReportBuilder:
             settings_changed=state.overrides,
         )
 
-    def _build_interval(self, interval: WorkInterval) -> ReportedInterval:
-        return ReportedInterval(
+    def _build_interval(self, interval: WorkInterval) -> run_report_model.ReportedInterval:
+        return run_report_model.ReportedInterval(
             **vars(interval),
             begin_s=self._count_seconds(interval.begin),
             end_s=self._count_seconds(interval.end) if interval.end else None,
@@ -106,10 +100,10 @@ class _RunReportBuilder:
         """Return the seconds since the run's start."""
         return round((moment - self._state.run.started_at).total_seconds(), 1)
 
-    def _build_task(self, task: TaskState) -> ReportedTask:
+    def _build_task(self, task: TaskState) -> run_report_model.ReportedTask:
         spec, fates = task.spec, get_attempt_fates(task)
         spent = self._state.spend.by_node.get(spec.id, NO_USAGE)
-        return ReportedTask(
+        return run_report_model.ReportedTask(
             **dict(spec),
             status=task.status,
             cause=task.cause,
@@ -121,31 +115,31 @@ class _RunReportBuilder:
             said=tuple(self._iterate_excerpts(task)),
         )
 
-    def _iterate_excerpts(self, task: TaskState) -> Iterator[ConversationExcerpt]:
+    def _iterate_excerpts(self, task: TaskState) -> Iterator[run_report_model.ConversationExcerpt]:
         """Yield the last lines of the task's conversations: its planner's, then those of each attempt."""
         timeline = self._timeline
         numbers = dict.fromkeys((0, *(attempt.number for attempt in task.attempts)))
         for number in numbers:
             for session in self._sessions.get((task.spec.id, number), ()):
                 if session in timeline.excerpts:
-                    yield ConversationExcerpt(
+                    yield run_report_model.ConversationExcerpt(
                         session=session,
                         model=self._state.sessions[session].model,
                         lines=tuple(timeline.excerpts[session]),
                         left_out=timeline.left_out.get(session, 0),
                     )
 
-    def _build_receipts(self, keys: Iterable[str]) -> tuple[ReportedReceipt, ...]:
+    def _build_receipts(self, keys: Iterable[str]) -> tuple[run_report_model.ReportedReceipt, ...]:
         return tuple(self._build_receipt(self._state.receipts[key]) for key in dict.fromkeys(keys))
 
-    def _build_receipt(self, receipt: Receipt) -> ReportedReceipt:
+    def _build_receipt(self, receipt: Receipt) -> run_report_model.ReportedReceipt:
         difference = find_difference(self._state, receipt, self._checks, self._read_blob) or Difference()
         failures, missing = difference.new_failures, difference.missing_tests
         changes = {
             "seconds": round(receipt.seconds, 1),
             "counts": receipt.counts if receipt.tests is not None else None,
         }
-        return ReportedReceipt(
+        return run_report_model.ReportedReceipt(
             **{**dict(receipt), **changes},
             purpose=self._checks.purposes.get(receipt.key, ""),
             new_failures=failures[:_TESTS],
@@ -167,7 +161,7 @@ def _rank_speaker(session: SessionState) -> int:
     return _SPEAKERS.index(session.role)
 
 
-def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> ReportedAttempt:
+def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> run_report_model.ReportedAttempt:
     number = attempt.number
     unit = build_unit_id(task.spec.id, number)
     ejections = [one for one in task.ejections if one.unit == unit]
@@ -175,7 +169,7 @@ def _build_attempt(task: TaskState, attempt: Attempt, fate: Fate) -> ReportedAtt
     for one in ejections:
         conflicts += one.conflict
     exit_, summary = _get_end(task, number)
-    return ReportedAttempt(
+    return run_report_model.ReportedAttempt(
         **dict(attempt),
         fate=fate,
         exit=exit_,
@@ -196,10 +190,10 @@ def _get_end(task: TaskState, number: int) -> tuple[Exit | None, str]:
     return None, ""
 
 
-def _build_candidate(task: TaskState, number: int) -> ReportedCandidate | None:
+def _build_candidate(task: TaskState, number: int) -> run_report_model.ReportedCandidate | None:
     for candidate in task.candidates:
         if candidate.number == number:
-            return ReportedCandidate.model_validate(candidate, from_attributes=True)
+            return run_report_model.ReportedCandidate.model_validate(candidate, from_attributes=True)
     return None
 
 

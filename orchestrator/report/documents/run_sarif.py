@@ -8,20 +8,8 @@ from orchestrator.domain.judging.verdict import Finding, LensVote, PointFinding,
 from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.documents import sarif
 from orchestrator.report.documents.run_report_model import ReportedAttempt, ReportedTask, RunReport
-from orchestrator.report.documents.sarif import (
-    SarifAutomation,
-    SarifLevel,
-    SarifLog,
-    SarifResult,
-    SarifResultProperties,
-    SarifRun,
-    SarifRunProperties,
-    SarifSuppression,
-    SarifText,
-    build_sarif_location,
-    build_sarif_tool,
-)
 
 FindingPlace = tuple[str, int | None]
 """A path of the repository, and a line of it that counts from 1."""
@@ -34,7 +22,7 @@ class JudgeFinding:
     """A finding; `excuse` says why it asks for nothing any more: it was granted, or the work did not land."""
 
     rule: str
-    level: SarifLevel
+    level: sarif.SarifLevel
     text: str
     places: tuple[FindingPlace, ...] = ()
     task: str = ""
@@ -95,7 +83,7 @@ def _iterate_verdict_findings(task: ReportedTask, attempt: ReportedAttempt) -> I
 
 
 def _build_rule_finding(finding: Finding) -> JudgeFinding:
-    level: SarifLevel = "error" if finding.is_blocking else "warning"
+    level: sarif.SarifLevel = "error" if finding.is_blocking else "warning"
     places = ((finding.path, finding.line),) if finding.path else ()
     excuse = GRANTED_EXCUSE if finding.is_granted else ""
     return JudgeFinding(finding.rule, level, finding.text, places, excuse=excuse)
@@ -122,7 +110,7 @@ def _iterate_cause_findings(verdict: Verdict) -> Iterator[JudgeFinding]:
     """Yield what no rule and no reviewer said: red tests, an attempt that ended before it was done, trouble."""
     if not verdict.reasons:
         return
-    level: SarifLevel = "error"
+    level: sarif.SarifLevel = "error"
     if verdict.cause and verdict.cause.is_infrastructure:
         level = "warning"
     yield JudgeFinding(verdict.cause or verdict.kind, level, "\n".join(verdict.reasons))
@@ -162,7 +150,7 @@ def find_places(text: str, paths: Sequence[str]) -> tuple[FindingPlace, ...]:
 MOST_RESULTS = 5_000
 """What GitHub shows of one log; of more, those that are excused are left out first, then those that weigh least."""
 _CHARS = 2_000
-_LEVELS: Sequence[SarifLevel] = ("error", "warning", "note")
+_LEVELS: Sequence[sarif.SarifLevel] = ("error", "warning", "note")
 _OTHER_FINDINGS = {
     "conflict": "a change that conflicts with what has landed",
     "contract": "a criterion of the run's contract that is not met",
@@ -179,7 +167,7 @@ RULE_DESCRIPTIONS: Mapping[str, str] = {
 }
 
 
-def build_run_sarif(report: RunReport, version: str) -> SarifLog:
+def build_run_sarif(report: RunReport, version: str) -> sarif.SarifLog:
     """Return the log of a run; `version` is this program's.
 
     What the plan granted, and what was found in work that is not on the branch, is there as suppressed. Findings
@@ -188,10 +176,10 @@ def build_run_sarif(report: RunReport, version: str) -> SarifLog:
     found = sorted(iterate_judge_findings(report), key=_rank_finding)
     kept = found[:MOST_RESULTS]
     rules = [(rule, _describe_rule(rule)) for rule in sorted({finding.rule for finding in kept})]
-    run = SarifRun(
-        tool=build_sarif_tool(version, rules),
-        automation_details=SarifAutomation(id=f"orchestrate/{report.run}"),
-        properties=SarifRunProperties(
+    run = sarif.SarifRun(
+        tool=sarif.build_sarif_tool(version, rules),
+        automation_details=sarif.SarifAutomation(id=f"orchestrate/{report.run}"),
+        properties=sarif.SarifRunProperties(
             run=report.run,
             outcome=report.outcome,
             base=report.base,
@@ -200,7 +188,7 @@ def build_run_sarif(report: RunReport, version: str) -> SarifLog:
         ),
         results=tuple(map(_build_result, kept)),
     )
-    return SarifLog(runs=(run,))
+    return sarif.SarifLog(runs=(run,))
 
 
 def _rank_finding(finding: JudgeFinding) -> tuple[bool, int]:
@@ -213,19 +201,19 @@ def _describe_rule(rule: str) -> str:
     return RULE_DESCRIPTIONS.get(rule, rule.replace("-", " "))
 
 
-def _build_result(finding: JudgeFinding) -> SarifResult:
+def _build_result(finding: JudgeFinding) -> sarif.SarifResult:
     text = strip_controls(finding.text)
     if len(text) > _CHARS:
         text = f"{text[:_CHARS]}…"
-    places = tuple(build_sarif_location(*place) for place in finding.places)
+    places = tuple(sarif.build_sarif_location(*place) for place in finding.places)
     suppressions = None
     if finding.excuse:
-        suppressions = (SarifSuppression(justification=finding.excuse),)
-    return SarifResult(
+        suppressions = (sarif.SarifSuppression(justification=finding.excuse),)
+    return sarif.SarifResult(
         rule_id=finding.rule,
         level=finding.level,
-        message=SarifText(text=text),
-        properties=SarifResultProperties(task=finding.task, attempt=finding.attempt),
+        message=sarif.SarifText(text=text),
+        properties=sarif.SarifResultProperties(task=finding.task, attempt=finding.attempt),
         locations=places[:1] or None,
         related_locations=places[1:] or None,
         suppressions=suppressions,

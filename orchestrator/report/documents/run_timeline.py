@@ -6,16 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.domain.event.run import EngineStarted
-from orchestrator.domain.event.work import (
-    AttemptEnded,
-    AttemptStarted,
-    ModelReplied,
-    PlanningEnded,
-    PlanningStarted,
-    ToolReturned,
-)
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.report.log.event_lines import render_event_line
 
@@ -58,15 +50,15 @@ class RunTimeline:
         """Take in events, of which only those of `KINDS` matter."""
         for recorded in events:
             match recorded.event:
-                case AttemptStarted() as event:
+                case work.AttemptStarted() as event:
                     self._begin_interval(recorded, f"attempt {event.attempt.number}", is_planning=False)
-                case PlanningStarted() as event:
+                case work.PlanningStarted() as event:
                     self._begin_interval(recorded, f"planning, round {event.round}", is_planning=True)
-                case AttemptEnded() | PlanningEnded():
+                case work.AttemptEnded() | work.PlanningEnded():
                     self._end_interval(recorded)
                 case EngineStarted() as event:
                     self.versions[event.version] = None
-                case ModelReplied() | ToolReturned() as event:
+                case work.ModelReplied() | work.ToolReturned() as event:
                     self._add_line(event.session, recorded)
                 case _:
                     pass

@@ -9,21 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
+from orchestrator.domain import ids
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
 from orchestrator.domain.event.work import CandidateTaken, LensVoted
-from orchestrator.domain.ids import (
-    TaskId,
-    TreeId,
-    UnitId,
-    build_landing_item,
-    build_review_session_id,
-    build_unit_id,
-    parse_unit_task,
-)
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.state import RunState
 
@@ -35,7 +27,7 @@ not let it land, an iteration that was begun afresh after it had landed.
 """
 ESCAPES: tuple[Escape, ...] = get_args(Escape)
 VETOES = ("revise", "restart", "split", "reject")
-TaskPredicate = Callable[[TaskId], bool]
+TaskPredicate = Callable[[ids.TaskId], bool]
 """Whether the votes on a task are counted."""
 
 
@@ -114,10 +106,10 @@ class VoteLog:
     )
 
     def __init__(self) -> None:
-        self._votes: dict[tuple[TaskId, int], dict[str, LensVote]] = {}
-        self._trees: dict[UnitId, TreeId] = {}
-        self._landed: dict[UnitId, int] = {}
-        self._red: set[UnitId] = set()
+        self._votes: dict[tuple[ids.TaskId, int], dict[str, LensVote]] = {}
+        self._trees: dict[ids.UnitId, ids.TreeId] = {}
+        self._landed: dict[ids.UnitId, int] = {}
+        self._red: set[ids.UnitId] = set()
         self._denied: set[str] = set()
         self._restarted: set[int] = set()
         self._iteration = 0
@@ -132,7 +124,7 @@ class VoteLog:
             case LensVoted(task=str(task)):
                 self._votes.setdefault((task, event.number), {})[event.vote.lens] = event.vote
             case CandidateTaken(task=str(task)):
-                self._trees[build_unit_id(task, event.number)] = event.tree
+                self._trees[ids.build_unit_id(task, event.number)] = event.tree
             case UnitEjected() if not event.conflict:
                 self._red.add(event.unit)
             case LandingFinished():
@@ -148,12 +140,12 @@ class VoteLog:
 
     def iterate_vote_outcomes(self, state: RunState, counts: TaskPredicate) -> Iterator[VoteOutcome]:
         """Yield every vote on tasks that count with its outcome; `state` is what the same events fold to."""
-        landed = {(parse_unit_task(unit), tree) for unit, tree in self._trees.items() if unit in self._landed}
+        landed = {(ids.parse_unit_task(unit), tree) for unit, tree in self._trees.items() if unit in self._landed}
         for (task, number), votes in self._votes.items():
-            unit = build_unit_id(task, number)
+            unit = ids.build_unit_id(task, number)
             after_all = (task, self._trees.get(unit)) in landed
             for lens, vote in votes.items() if counts(task) else ():
-                session = state.sessions.get(build_review_session_id(task, number, lens))
+                session = state.sessions.get(ids.build_review_session_id(task, number, lens))
                 if session:
                     spent = session.spent
                 else:
@@ -164,13 +156,13 @@ class VoteLog:
                 else:
                     yield VoteOutcome(vote, spent, was_false=vote.decision in VETOES and after_all)
 
-    def _escapes(self, unit: UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
+    def _escapes(self, unit: ids.UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
         """Yield the signs that an approved unit was bad."""
         if unit in self._red:
             yield "ejected"
         if any(vote.decision in VETOES for vote in votes.values()):
             yield "other-lens"
-        if build_landing_item(unit) in self._denied:
+        if ids.build_landing_item(unit) in self._denied:
             yield "denied"
         if self._landed.get(unit) in self._restarted:
             yield "restarted"

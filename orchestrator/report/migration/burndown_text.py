@@ -8,15 +8,7 @@ from orchestrator.domain.text.durations import format_seconds, format_short_dura
 from orchestrator.domain.text.listing import add_lead, format_count, limit_lines
 from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.report.migration.burndown_model import (
-    BurndownFields,
-    EtaSummary,
-    FlagSummary,
-    GroupSummary,
-    MigrationSpending,
-    RevisionSummary,
-    SignatureSummary,
-)
+from orchestrator.report.migration import burndown_model
 from orchestrator.report.run.summary import format_reason
 
 _ROWS = 10
@@ -45,7 +37,9 @@ UNICODE_GLYPHS = BurndownGlyphs()
 ASCII_GLYPHS = BurndownGlyphs(bars="_.:-=+*#", more="...", cross="x")
 
 
-def render_burndown_lines(burndown: BurndownFields, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
+def render_burndown_lines(
+    burndown: burndown_model.BurndownFields, glyphs: BurndownGlyphs = UNICODE_GLYPHS
+) -> Iterator[str]:
     """Yield how far the migration is, what is behind, what fails alike, what waits for a person, and what is next."""
     yield render_burndown_headline(burndown, glyphs)
     yield render_files_line(burndown)
@@ -61,7 +55,7 @@ def render_burndown_lines(burndown: BurndownFields, glyphs: BurndownGlyphs = UNI
     yield from render_waiting_lines(burndown)
 
 
-def render_burndown_headline(burndown: BurndownFields, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> str:
+def render_burndown_headline(burndown: burndown_model.BurndownFields, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> str:
     """Return `unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
     now = burndown.now
     curve = render_sparkline([point.sites for point in burndown.series], glyphs)
@@ -85,7 +79,7 @@ def render_sparkline(
     return "".join(bars)
 
 
-def render_files_line(burndown: BurndownFields) -> str:
+def render_files_line(burndown: burndown_model.BurndownFields) -> str:
     """Return files by what became of them, when the rest will be through, and what it cost."""
     spent = burndown.spent
     parts = [f"  files {burndown.merged_files}/{burndown.concerned_files} merged"]
@@ -98,24 +92,24 @@ def render_files_line(burndown: BurndownFields) -> str:
     return "  ".join(parts)
 
 
-def _format_eta(eta: EtaSummary) -> str:
+def _format_eta(eta: burndown_model.EtaSummary) -> str:
     least, most = format_short_duration(eta.low_s), format_short_duration(eta.high_s)
     return f"ETA {format_short_duration(eta.seconds)} ({least} to {most} of work)"
 
 
-def _format_price(spent: MigrationSpending) -> str:
+def _format_price(spent: burndown_model.MigrationSpending) -> str:
     if spent.usd is None and not spent.usd_known:
         return "price unknown"
     return spent.price
 
 
-def _format_revision(revision: RevisionSummary) -> str:
+def _format_revision(revision: burndown_model.RevisionSummary) -> str:
     by = add_lead(" by ", to_one_line(revision.by))
     return f"recipe {revision.revision}{by}, {format_count(revision.files, 'file')} done again"
 
 
 def render_group_table(
-    kind: str, groups: Sequence[GroupSummary], glyphs: BurndownGlyphs = UNICODE_GLYPHS, rows: int = _ROWS
+    kind: str, groups: Sequence[burndown_model.GroupSummary], glyphs: BurndownGlyphs = UNICODE_GLYPHS, rows: int = _ROWS
 ) -> Iterator[str]:
     """Yield a table of groups, the first `rows` of them; nothing without a group."""
     if not groups:
@@ -129,14 +123,14 @@ def render_group_table(
     yield from limit_lines(lines, rows, f"  {glyphs.more} and {{count}} more")
 
 
-def _format_group(group: GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
+def _format_group(group: burndown_model.GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
     files = f"{group.files:5}  {group.done:4}  {group.share * 100:3.0f}%  {format_weight(group.sites_left):>5}"
     cost = f"{group.rejected:7}  {group.prs:3}  {format_seconds(group.p50_s):>6}  {format_dollars(group.usd):>8}"
     name, reason = _truncate_line(group.name, width, glyphs), _truncate_line(group.top_reason, _REASON_CHARS, glyphs)
     return f"  {name:{width}}  {files}  {cost}  {reason}".rstrip()
 
 
-def _render_steps(burndown: BurndownFields) -> Iterator[str]:
+def _render_steps(burndown: burndown_model.BurndownFields) -> Iterator[str]:
     parts = []
     for step in burndown.rungs:
         later = ""
@@ -148,12 +142,12 @@ def _render_steps(burndown: BurndownFields) -> Iterator[str]:
         yield f"  landed by step: {', '.join(parts)}"
 
 
-def _render_signatures(burndown: BurndownFields, glyphs: BurndownGlyphs) -> Iterator[str]:
+def _render_signatures(burndown: burndown_model.BurndownFields, glyphs: BurndownGlyphs) -> Iterator[str]:
     lines = [_format_signature(summary, glyphs) for summary in burndown.signatures]
     yield from limit_lines(lines, _ROWS, f"  {glyphs.more} and {{count}} more reasons")
 
 
-def _format_signature(summary: SignatureSummary, glyphs: BurndownGlyphs) -> str:
+def _format_signature(summary: burndown_model.SignatureSummary, glyphs: BurndownGlyphs) -> str:
     paths = to_one_line(", ".join(summary.examples), _PATHS_CHARS)
     if summary.files > len(summary.examples):
         paths += f" {glyphs.more}"
@@ -161,12 +155,12 @@ def _format_signature(summary: SignatureSummary, glyphs: BurndownGlyphs) -> str:
     return f"  {format_count(summary.files, 'file')} failed: {signature} ({paths})"
 
 
-def _format_flag(flag: FlagSummary) -> str:
+def _format_flag(flag: burndown_model.FlagSummary) -> str:
     paths = to_one_line(", ".join(flag.examples[:_FLAG_EXAMPLES]), _PATHS_CHARS)
     return f"  flagged {to_one_line(flag.flag)}: {format_count(flag.files, 'file')} ({paths})"
 
 
-def render_waiting_lines(burndown: BurndownFields) -> Iterator[str]:
+def render_waiting_lines(burndown: burndown_model.BurndownFields) -> Iterator[str]:
     """Yield the questions that wait for a person, the pull requests, and what can be done next."""
     for question in burndown.waiting:
         yield f"  waits for you: {format_reason(question.title)} ({question.item})"

@@ -11,13 +11,8 @@ from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import format_code_span, to_one_line
 from orchestrator.report.migration.burndown_model import BurndownFields
 from orchestrator.report.migration.full_report import MigrationReport, ReportedFile, ReportedInvariant
+from orchestrator.report.text import markdown
 from orchestrator.report.text.html_templates import render_table
-from orchestrator.report.text.markdown import (
-    escape_markdown,
-    join_sections,
-    render_code,
-    render_markdown_list,
-)
 
 _FILES = 200
 _GROUP_COLUMNS = {
@@ -30,8 +25,8 @@ _GROUP_COLUMNS = {
 
 def render_migration_markdown(report: MigrationReport) -> str:
     """Return the whole report under one heading."""
-    return join_sections(
-        f"## {escape_markdown(report.title)}",
+    return markdown.join_sections(
+        f"## {markdown.escape_markdown(report.title)}",
         render_progress(report),
         _render_groups(report),
         render_failure_signatures(report),
@@ -84,26 +79,26 @@ def render_revisions(report: BurndownFields) -> str:
     """Return a list of the recipe's revisions on the way."""
     lines = []
     for number, revision in enumerate(report.revisions, start=2):
-        by = add_lead(" by ", escape_markdown(revision.by))
+        by = add_lead(" by ", markdown.escape_markdown(revision.by))
         lines.append(f"{number}: `{revision.revision}`{by}, {format_count(revision.files, 'file')} done again")
-    return render_markdown_list("Revisions of the recipe", lines)
+    return markdown.render_markdown_list("Revisions of the recipe", lines)
 
 
 def render_invariants(rules: Iterable[ReportedInvariant]) -> str:
     """Return a list of what had to hold of every file that landed, beside the tests."""
-    return render_markdown_list("Invariants", list(map(_format_invariant, rules)))
+    return markdown.render_markdown_list("Invariants", list(map(_format_invariant, rules)))
 
 
 def _format_invariant(rule: ReportedInvariant) -> str:
-    details = ", ".join(f"{name} {render_code(value)}" for name, value in rule.list_details())
+    details = ", ".join(f"{name} {markdown.render_code(value)}" for name, value in rule.list_details())
     return ": ".join(filter(None, (rule.kind, details)))
 
 
 def _render_not_landed(files: Iterable[ReportedFile]) -> str:
     lines = [_format_file(file) for file in files if file.status != FileStatus.MERGED]
-    return render_markdown_list(f"Not landed ({len(lines)})", lines, _FILES)
+    return markdown.render_markdown_list(f"Not landed ({len(lines)})", lines, _FILES)
 
 
 def _format_file(file: ReportedFile) -> str:
-    reason = add_lead(": ", escape_markdown(file.reason))
+    reason = add_lead(": ", markdown.escape_markdown(file.reason))
     return f"{format_code_span(to_one_line(file.path))} {file.status}{reason}"

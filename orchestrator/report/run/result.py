@@ -11,29 +11,18 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.pull_request.description import get_head_receipts
+from orchestrator.report.run import model
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result
-from orchestrator.report.run.model import (
-    FlakyTest,
-    GateComparison,
-    GroupPullRequest,
-    LeftFile,
-    PullRequestLink,
-    RejectedUnion,
-    RunFiles,
-    RunResult,
-    RunSpending,
-    ShownOutcome,
-)
 
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
-def build_run_result(state: RunState, journal: Path) -> RunResult:
+def build_run_result(state: RunState, journal: Path) -> model.RunResult:
     """Return the outcome of a run, or how far it has come."""
     run, end = state.run, state.ended or state.paused
-    return RunResult(
+    return model.RunResult(
         run=run.run,
         mode=run.mode,
         unsafe=state.is_unsafe,
@@ -50,20 +39,20 @@ def build_run_result(state: RunState, journal: Path) -> RunResult:
         causes=_count_end_causes(state),
         files=_build_migration_files(state) if run.mode == "migration" else _build_goal_files(state),
         gate=_build_gate(state),
-        flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in state.list_flaky_tests()),
+        flaky=tuple(model.FlakyTest(test=test, seen=seen) for test, seen in state.list_flaky_tests()),
         test_runs=state.test_runs,
         spent=_build_spending(state),
-        pr=PullRequestLink(**dict(state.pr)) if state.pr else None,
+        pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
         checks=build_forge_checks(state),
         merged=build_merge_result(state),
-        prs=tuple(GroupPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
+        prs=tuple(model.GroupPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
         attempted=tuple(state.unapproved_violations),
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),
     )
 
 
-def _get_outcome(state: RunState) -> ShownOutcome:
+def _get_outcome(state: RunState) -> model.ShownOutcome:
     if state.ended:
         return state.ended.outcome
     if state.paused:
@@ -82,9 +71,9 @@ def _count_end_causes(state: RunState) -> dict[EndCause, int]:
     return {cause: causes[cause] for cause in EndCause if cause in causes}
 
 
-def _build_migration_files(state: RunState) -> RunFiles:
+def _build_migration_files(state: RunState) -> model.RunFiles:
     files = state.migration.files.values()
-    return RunFiles(
+    return model.RunFiles(
         in_scope=len(files),
         changed=sum(file.status in _CHANGED for file in files),
         landed=tuple(file.path for file in files if file.status == FileStatus.MERGED),
@@ -96,11 +85,11 @@ def _build_migration_files(state: RunState) -> RunFiles:
     )
 
 
-def _list_files_with_reasons(files: Iterable[FileRecord], status: FileStatus) -> tuple[LeftFile, ...]:
-    return tuple(LeftFile(**dict(file)) for file in files if file.status == status)
+def _list_files_with_reasons(files: Iterable[FileRecord], status: FileStatus) -> tuple[model.LeftFile, ...]:
+    return tuple(model.LeftFile(**dict(file)) for file in files if file.status == status)
 
 
-def _build_goal_files(state: RunState) -> RunFiles:
+def _build_goal_files(state: RunState) -> model.RunFiles:
     landed: set[str] = set()
     for task in state.tasks.values():
         if task.status == TaskStatus.MERGED and task.candidate:
@@ -109,15 +98,17 @@ def _build_goal_files(state: RunState) -> RunFiles:
     for task in state.tasks.values():
         if task.status in _NOT_LANDED and task.candidate:
             reason = f"{task.spec.id}: {task.reason}"
-            rejected += [LeftFile(path=path, reason=reason) for path in task.candidate.paths if path not in landed]
+            rejected += [
+                model.LeftFile(path=path, reason=reason) for path in task.candidate.paths if path not in landed
+            ]
     changed = landed.union(file.path for file in rejected)
-    return RunFiles(changed=len(changed), landed=tuple(sorted(landed)), rejected=tuple(rejected))
+    return model.RunFiles(changed=len(changed), landed=tuple(sorted(landed)), rejected=tuple(rejected))
 
 
-def _build_gate(state: RunState) -> GateComparison:
+def _build_gate(state: RunState) -> model.GateComparison:
     baseline = list(state.get_baseline_receipts().values())
     last = find_head_trial(state)
-    return GateComparison(
+    return model.GateComparison(
         command=" && ".join(receipt.command for receipt in baseline),
         baseline=_sum_test_counts(baseline),
         head=_sum_test_counts(get_head_receipts(state)),
@@ -127,11 +118,11 @@ def _build_gate(state: RunState) -> GateComparison:
     )
 
 
-def _find_rejected_union(state: RunState) -> RejectedUnion | None:
+def _find_rejected_union(state: RunState) -> model.RejectedUnion | None:
     for trial in state.trials:
         lost = trial.difference
         if not lost.is_green:
-            return RejectedUnion(
+            return model.RejectedUnion(
                 units=len(trial.units), new_failures=len(lost.new_failures), missing_tests=len(lost.missing_tests)
             )
     return None
@@ -151,9 +142,9 @@ def _sum_test_counts(receipts: Iterable[Receipt]) -> TestCounts | None:
     return None
 
 
-def _build_spending(state: RunState) -> RunSpending:
+def _build_spending(state: RunState) -> model.RunSpending:
     spent, at_risk = state.spend.total, state.spend.at_risk
-    return RunSpending(
+    return model.RunSpending(
         usd=_get_known_usd(spent),
         usd_known=float(spent.cost_usd),
         unpriced_calls=spent.unpriced_calls,

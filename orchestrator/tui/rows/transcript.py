@@ -9,13 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from orchestrator.domain.event import RecordedEvent, work
-from orchestrator.tui.rows.transcript_items import (
-    ReadBlob,
-    TranscriptItem,
-    TranscriptLevel,
-    build_item,
-    read_whole_text,
-)
+from orchestrator.tui.rows import transcript_items
 
 _INDENT = "      "
 _KEPT = 64
@@ -30,8 +24,8 @@ class Transcript:
 
     def __init__(
         self,
-        read_blob: ReadBlob,
-        level: TranscriptLevel = TranscriptLevel.NORMAL,
+        read_blob: transcript_items.ReadBlob,
+        level: transcript_items.TranscriptLevel = transcript_items.TranscriptLevel.NORMAL,
         *,
         is_ascii: bool = False,
         opens_all: bool = False,
@@ -42,9 +36,9 @@ class Transcript:
         self.seq = 0
         self._read_blob = read_blob
         self._is_ascii = is_ascii
-        self._items: list[TranscriptItem] = []
-        self._tools: dict[str, TranscriptItem] = {}
-        self._shown: list[TranscriptItem] = []
+        self._items: list[transcript_items.TranscriptItem] = []
+        self._tools: dict[str, transcript_items.TranscriptItem] = {}
+        self._shown: list[transcript_items.TranscriptItem] = []
         self._ends: list[int] = []
         self._near = _NOWHERE
         self._body = lru_cache(_KEPT)(self._lines_below)
@@ -63,7 +57,7 @@ class Transcript:
                 if item.level <= self.level:
                     changed = min(changed, self._find_place_of_item(item))
                 continue
-            item = build_item(len(self._items) + 1, recorded)
+            item = transcript_items.build_item(len(self._items) + 1, recorded)
             item.is_open = item.is_open or (self._opens_all and item.can_open)
             self._items.append(item)
             if isinstance(event, work.ToolCalled):
@@ -73,7 +67,7 @@ class Transcript:
         self._count_lines_from(changed)
         return self._start(changed)
 
-    def set_level(self, level: TranscriptLevel) -> None:
+    def set_level(self, level: transcript_items.TranscriptLevel) -> None:
         """Show more or less from now on."""
         self.level = level
         self._shown = [item for item in self._items if item.level <= level]
@@ -97,7 +91,7 @@ class Transcript:
                 found.append(item.number)
         return found
 
-    def _is_below(self, item: TranscriptItem, needle: str) -> bool:
+    def _is_below(self, item: transcript_items.TranscriptItem, needle: str) -> bool:
         return any(needle in line.lower() for line in item.iterate_body_lines(self._read_blob))
 
     def open_items(self, numbers: Iterable[int], *, is_open: bool = True) -> None:
@@ -117,14 +111,16 @@ class Transcript:
 
     def copy_with_all_open(self) -> "Transcript":
         """Return another transcript of all recorded events, in which all items are open."""
-        other = Transcript(self._read_blob, TranscriptLevel.VERBOSE, is_ascii=self._is_ascii, opens_all=True)
+        other = Transcript(
+            self._read_blob, transcript_items.TranscriptLevel.VERBOSE, is_ascii=self._is_ascii, opens_all=True
+        )
         for item in self._items:
             copied = replace(item, events=list(item.events), is_open=True)
             copied.is_open = copied.can_open
             other._items.append(copied)
         other._tools = {key: other._items[item.number - 1] for key, item in self._tools.items()}
         other.seq = self.seq
-        other.set_level(TranscriptLevel.VERBOSE)
+        other.set_level(transcript_items.TranscriptLevel.VERBOSE)
         return other
 
     @property
@@ -164,7 +160,7 @@ class Transcript:
     def get_item_text(self, index: int) -> str:
         """Return the whole text of the item of a line, as it was said, for copying."""
         item = self._shown[self._find_place_of_line(index)]
-        texts = [read_whole_text(text, self._read_blob) for _, text in item.texts]
+        texts = [transcript_items.read_whole_text(text, self._read_blob) for _, text in item.texts]
         if texts:
             return "\n".join(texts)
         return item.render_summary()
@@ -180,7 +176,7 @@ class Transcript:
     def _start(self, place: int) -> int:
         return self._ends[place - 1] if place else 0
 
-    def _find_place_of_item(self, item: TranscriptItem) -> int:
+    def _find_place_of_item(self, item: transcript_items.TranscriptItem) -> int:
         """Return the place of a shown item; they stand in the order of their numbers."""
         return bisect_left(self._shown, item.number, key=lambda shown: shown.number)
 

@@ -18,13 +18,7 @@ from orchestrator.report.migration import burndown_text
 from orchestrator.report.migration.burndown import BurndownBounds, build_burndown, build_failure_signatures
 from orchestrator.report.migration.burndown_model import SIGNATURE_KEYS, GroupKind
 from orchestrator.report.migration.file_groups import GROUP_KEYS, FileGroup, build_file_groups
-from orchestrator.report.rows.file_rows import (
-    FILE_KEYS,
-    FileRow,
-    build_file_rows,
-    list_files_by_signature,
-    list_group_files,
-)
+from orchestrator.report.rows import file_rows
 from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import (
@@ -49,7 +43,7 @@ def _render_share(row: FileGroup, context: CellContext) -> Cell:
     return render_bar(f"{share}  ", row.done, row.files, _BAR_CELLS, is_ascii=context.is_ascii)
 
 
-def _render_reason(row: FileRow, _context: CellContext) -> Cell:
+def _render_reason(row: file_rows.FileRow, _context: CellContext) -> Cell:
     why = row.status.value * (row.status.value != row.activity.value)
     if row.reason:
         why = f"{why}: {row.reason}"
@@ -99,7 +93,7 @@ def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator
 
 BurndownTable = Literal["failures", "owners", "directories", "files"]
 _SIDES: tuple[BurndownTable, ...] = ("failures", "owners", "directories", "files")
-_ONLY_FILES = set(FILE_KEYS) - {*GROUP_KEYS, *SIGNATURE_KEYS}
+_ONLY_FILES = set(file_rows.FILE_KEYS) - {*GROUP_KEYS, *SIGNATURE_KEYS}
 _WIDE, _MOST_ROWS = 120, 14
 
 
@@ -108,7 +102,7 @@ class BurndownView(ThrottledView):
 
     TITLE = "Burndown"
     KEYS = (("t", "table"), ("enter", "its files, open"), ("c", "chart"), ("space", "mark"), ("esc", "back"))
-    FIELDS = tuple(dict.fromkeys((*FILE_KEYS, *GROUP_KEYS, *SIGNATURE_KEYS)))
+    FIELDS = tuple(dict.fromkeys((*file_rows.FILE_KEYS, *GROUP_KEYS, *SIGNATURE_KEYS)))
     DEFAULT_CSS = """
     BurndownView > #burndown-head { height: 3; }
     BurndownView.-tiny > #burndown-head { height: 1; }
@@ -150,7 +144,7 @@ class BurndownView(ThrottledView):
         self._draw_charts(state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
-            rows = build_file_rows(state, self._list_files(state))
+            rows = file_rows.build_file_rows(state, self._list_files(state))
             self._show_rows(FILE_COLUMNS, rows, attrgetter("path"))
         elif self._side == "failures":
             signatures = build_failure_signatures(state)
@@ -200,8 +194,8 @@ class BurndownView(ThrottledView):
     def _list_files_of_row(self, state: RunState, name: str) -> Sequence[FileRecord]:
         """Return the files of a row of the present table."""
         if self._side == "failures":
-            return list_files_by_signature(state, name)
-        return list_group_files(state, self._group_kind, name)
+            return file_rows.list_files_by_signature(state, name)
+        return file_rows.list_group_files(state, self._group_kind, name)
 
     @property
     def _group_kind(self) -> GroupKind:

@@ -10,13 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.report.rows.questions import (
-    QUESTION_KEYS,
-    QuestionRow,
-    build_question_rows,
-    find_questioned_change,
-    render_question_lines,
-)
+from orchestrator.report.rows import questions
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
 from orchestrator.tui.widgets.styled_text import Cell
@@ -31,11 +25,11 @@ from worktrees.repositories.repository import GitRepository
 _ANSWERS = {"approve": "yes", "deny": "no"}
 
 
-def _render_age(question: QuestionRow, _context: CellContext) -> Cell:
+def _render_age(question: questions.QuestionRow, _context: CellContext) -> Cell:
     return "" if question.age_s is None else format_short_duration(question.age_s)
 
 
-def _render_answer(question: QuestionRow, _context: CellContext) -> Cell:
+def _render_answer(question: questions.QuestionRow, _context: CellContext) -> Cell:
     """Return the answer, or the one that counts if nobody gives any."""
     if question.is_open and question.left_s is not None:
         return f"{question.default} in {format_short_duration(max(question.left_s, 0))}"
@@ -61,7 +55,7 @@ class InboxView(ThrottledView):
     """Questions above, all lines of the chosen one below; enter gives it the whole room, with its diff."""
 
     TITLE = "Inbox"
-    FIELDS = QUESTION_KEYS
+    FIELDS = questions.QUESTION_KEYS
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
         ("a", "approve"), ("d", "deny"), ("enter", "diff"), ("t", "deny and tell"), ("space", "mark"),
         ("*", "mark same matter"), ("u", "undo"),
@@ -83,7 +77,7 @@ class InboxView(ThrottledView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._questions: Mapping[str, QuestionRow] = {}
+        self._questions: Mapping[str, questions.QuestionRow] = {}
         self._shown: tuple[str, Sequence[str]] = ("", ())
         self._diffs: dict[str, Sequence[str]] = {}
 
@@ -96,7 +90,7 @@ class InboxView(ThrottledView):
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Show new questions and answers."""
-        found = build_question_rows(view_model.state, view_model.now)
+        found = questions.build_question_rows(view_model.state, view_model.now)
         before = self._questions.get(self.table.cursor or "")
         self._questions = {one.item: one for one in found}
         rows = []
@@ -138,7 +132,7 @@ class InboxView(ThrottledView):
         item = self.table.cursor or ""
         lines: list[str] = []
         if item in self._questions:
-            lines = [*render_question_lines(self._questions[item]), *self._diffs.get(item, ())]
+            lines = [*questions.render_question_lines(self._questions[item]), *self._diffs.get(item, ())]
         before, shown = self._shown
         if (item, lines) == (before, shown):
             return
@@ -185,7 +179,7 @@ class InboxView(ThrottledView):
             self.table.toggle_marks(alike.difference(self.table.marked_keys))
 
     async def _read_change(self, item: str) -> None:
-        if self.view_model is None or (change := find_questioned_change(self.view_model.state, item)) is None:
+        if self.view_model is None or (change := questions.find_questioned_change(self.view_model.state, item)) is None:
             return
         try:
             repository = await to_thread.run_sync(GitRepository.open, Path(self.view_model.state.run.repository))

@@ -12,14 +12,7 @@ from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queu
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
 from orchestrator.tui.screens.report import ReportScreen, build_shard_report, build_unit_report
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import (
-    AGE_COLUMN,
-    STATE_COLUMN,
-    Subject,
-    ThrottledView,
-    format_nonzero,
-    render_failures,
-)
+from orchestrator.tui.views import base_view
 from orchestrator.tui.widgets.drawing import Drawing
 from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
@@ -51,27 +44,31 @@ def _render_gate(name: GateName, row: QueueRow, context: CellContext) -> Cell:
 
 
 _UNITS = (
-    Column("place", "POS", 3, priority=4, to_the_right=True, cell=lambda row, _: format_nonzero(row.place)),
-    STATE_COLUMN,
+    Column("place", "POS", 3, priority=4, to_the_right=True, cell=lambda row, _: base_view.format_nonzero(row.place)),
+    base_view.STATE_COLUMN,
     Column("task", "TASK", 14, grows=True, cell=_render_task),
-    Column("try", "ATT", 3, priority=3, to_the_right=True, cell=lambda row, _: format_nonzero(row.attempt, "a")),
+    Column(
+        "try", "ATT", 3, priority=3, to_the_right=True, cell=lambda row, _: base_view.format_nonzero(row.attempt, "a")
+    ),
     *(Column(step, step.upper(), _GATE_WIDTHS[step], 2, cell=partial(_render_gate, step)) for step in GATE_NAMES),
-    AGE_COLUMN,
+    base_view.AGE_COLUMN,
 )
 _SHARDS = (
-    STATE_COLUMN,
+    base_view.STATE_COLUMN,
     Column("shard", "SHARD", 14, grows=True, cell=lambda row, _: row.name),
     Column("files", "LANDED", 9, to_the_right=True, cell=lambda row, _: f"{row.landed}/{row.files}"),
-    Column("failed", "FAILED", 6, priority=1, to_the_right=True, cell=lambda row, _: render_failures(row.failed)),
-    Column("wave", "WAVE", 4, priority=4, to_the_right=True, cell=lambda row, _: format_nonzero(row.wave)),
+    Column(
+        "failed", "FAILED", 6, priority=1, to_the_right=True, cell=lambda row, _: base_view.render_failures(row.failed)
+    ),
+    Column("wave", "WAVE", 4, priority=4, to_the_right=True, cell=lambda row, _: base_view.format_nonzero(row.wave)),
     Column("owner", "OWNER", 14, priority=3, cell=lambda row, _: row.owner),
     Column("commit", "COMMIT", 10, priority=2, cell=lambda row, _: (row.commit, "dim")),
-    AGE_COLUMN,
+    base_view.AGE_COLUMN,
 )
 _WHY = Column("why", "WHY", 12, grows=True, cell=lambda row, _: row.note)
 
 
-class MergeView(ThrottledView):
+class MergeView(base_view.ThrottledView):
     """The merge queue of a goal, or the shards of a migration."""
 
     TITLE = "Merge"
@@ -130,9 +127,9 @@ class MergeView(ThrottledView):
         if self.view_model is not None and (report := build_report(self.view_model, key)) is not None:
             self.app.push_screen(ReportScreen(report))
 
-    def find_subject(self, key: str) -> Subject:
+    def find_subject(self, key: str) -> base_view.Subject:
         """Return the shard or unit of a row."""
-        return Subject("shard" if self._is_migration else "unit", key, self._titles.get(key, ""))
+        return base_view.Subject("shard" if self._is_migration else "unit", key, self._titles.get(key, ""))
 
 
 def _fit_columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
