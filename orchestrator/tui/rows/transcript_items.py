@@ -1,10 +1,11 @@
 """The items of a conversation: each has a head in one line, and a text below it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
+from typing import NamedTuple
 
 from orchestrator.domain.event import Event, RecordedEvent, work
 from orchestrator.domain.text.blob_text import Text
@@ -54,23 +55,12 @@ class TranscriptItem:
     @property
     def style(self) -> str:
         """The name of the style of its head."""
-        match self.last_event:
-            case work.ModelReplied(text=text) if text.size:
-                return ""
-            case work.ModelFailed():
-                return "fail"
-            case work.ToolCalled():
-                return "run"
-            case work.ToolReturned(ok=ok):
-                return "bad" * (not ok)
-            case work.SessionStarted() | work.SessionEnded():
-                return "title"
-        return "dim"
+        return _view_event(self.last_event).style
 
     @property
     def texts(self) -> list[tuple[str, Text]]:
         """The texts below its head, each with a title that may be empty."""
-        return [text for event in self.events for text in _texts(event)]
+        return [text for event in self.events for text in _view_event(event).texts]
 
     @property
     def can_open(self) -> bool:
@@ -98,7 +88,7 @@ class TranscriptItem:
     def iterate_body_lines(self, read_blob: ReadBlob) -> Iterator[str]:
         """Yield the lines below the head, each without what is beyond some thousand characters."""
         for event in self.events:
-            for title, text in _texts(event):
+            for title, text in _view_event(event).texts:
                 words = read_whole_text(text, read_blob)
                 if isinstance(event, work.ToolCalled):
                     words = format_arguments(words)
@@ -155,71 +145,62 @@ def _has_more(title: str, text: Text) -> bool:
     return bool(text.size) if title else "\n" in text.head or not text.is_whole
 
 
-def _texts(event: Event) -> list[tuple[str, Text]]:
+class _EventView(NamedTuple):
+    """An event on the screen: from which level on, the head with the name of its style, and the texts below it."""
+
+    level: TranscriptLevel
+    verb: str
+    words: str
+    style: str = "dim"
+    texts: Sequence[tuple[str, Text]] = ()
+
+
+def _view_event(event: Event) -> _EventView:
     match event:
-        case work.SessionStarted():
-            return [("it is told:", event.brief), ("its instructions:", event.system)]
-        case work.ModelReplied() if event.text.size:
-            return [("", event.text)]
-        case work.ToolCalled() if event.arguments.size:
-            return [("asked:", event.arguments)]
-        case work.ToolReturned() if event.observation.size:
-            return [("returned:", event.observation)]
-        case work.TurnEnded(nudge=nudge) if nudge:
-            return [("", Text.build_inline(nudge))]
+        case work.ModelReplied(text=text) if text.size:
+            words = text.head.partition("\n")[0][:_HEAD_CHARS]
+            return _EventView(TranscriptLevel.QUIET, "say", words, "", [("", text)])
+        case work.ModelReplied(usage=usage):
+            tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
+            words = f"{tools}  {usage.tokens:,} tokens  {usage.cost_text}  {event.seconds:.1f} s"
+            return _EventView(TranscriptLevel.VERBOSE, "reply", words)
+        case work.ModelCalled():
+            words = f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
+            return _EventView(TranscriptLevel.VERBOSE, "call", words)
         case work.ModelFailed():
-            return [("", Text.build_inline(f"{event.error}: {event.detail}"))]
-    return []
+            texts = [("", Text.build_inline(f"{event.error}: {event.detail}"))]
+            return _EventView(TranscriptLevel.QUIET, "fail", describe_event(event), "fail", texts)
+        case work.ToolCalled(name=name, arguments=arguments):
+            level = TranscriptLevel.QUIET if name == "request_tier" else TranscriptLevel.NORMAL
+            return _EventView(level, "tool", "", "run", [("asked:", arguments)] * bool(arguments.size))
+        case work.ToolReturned(ok=ok, observation=text):
+            texts = [("returned:", text)] * bool(text.size)
+            return _EventView(TranscriptLevel.VERBOSE, "note", describe_event(event), "bad" * (not ok), texts)
+        case work.TurnEnded(nudge=nudge) if nudge:
+            return _EventView(TranscriptLevel.NORMAL, "note", nudge, texts=[("", Text.build_inline(nudge))])
+        case work.TurnEnded():
+            return _EventView(TranscriptLevel.VERBOSE, "turn", f"{event.turn + 1} is over")
+        case work.SessionStarted():
+            words = f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
+            texts = [("it is told:", event.brief), ("its instructions:", event.system)]
+            return _EventView(TranscriptLevel.QUIET, "begin", words, "title", texts)
+        case work.SessionEnded():
+            return _EventView(TranscriptLevel.QUIET, "end", f"{event.exit} {event.detail}", "title")
+    return _EventView(TranscriptLevel.VERBOSE, "note", describe_event(event))
 
 
 def _describe_events(events: list[Event]) -> tuple[str, str]:
     first, last = events[0], events[-1]
-    if isinstance(first, work.ToolCalled):
-        how = "…"
-        if isinstance(last, work.ToolReturned):
-            how = f"{'ok' if last.ok else 'refused'}  {last.seconds:.1f} s"
-        return "tool", f"{format_tool_call(first.name, first.arguments.head)}  {how}"
-    return _describe_event(last)
-
-
-def _describe_event(event: Event) -> tuple[str, str]:
-    match event:
-        case work.ModelReplied(text=text) if text.size:
-            return "say", text.head.partition("\n")[0][:_HEAD_CHARS]
-        case work.ModelReplied(usage=usage):
-            tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
-            return "reply", f"{tools}  {usage.tokens:,} tokens  {usage.cost_text}  {event.seconds:.1f} s"
-        case work.ModelCalled():
-            return "call", f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
-        case work.ModelFailed():
-            return "fail", describe_event(event)
-        case work.TurnEnded():
-            return ("note", event.nudge) if event.nudge else ("turn", f"{event.turn + 1} is over")
-        case work.SessionStarted():
-            return "begin", f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
-        case work.SessionEnded():
-            return "end", f"{event.exit} {event.detail}"
-    return "note", describe_event(event)
-
-
-def get_event_level(event: Event) -> TranscriptLevel:
-    """Return the level from which on an event is shown."""
-    match event:
-        case work.ModelReplied(text=text):
-            return TranscriptLevel.QUIET if text.size else TranscriptLevel.VERBOSE
-        case work.ToolCalled(name="request_tier"):
-            return TranscriptLevel.QUIET
-        case work.ToolCalled():
-            return TranscriptLevel.NORMAL
-        case work.TurnEnded(nudge=nudge) if nudge:
-            return TranscriptLevel.NORMAL
-        case work.SessionStarted() | work.SessionEnded() | work.ModelFailed():
-            return TranscriptLevel.QUIET
-    return TranscriptLevel.VERBOSE
+    if not isinstance(first, work.ToolCalled):
+        return _view_event(last)[1:3]
+    how = "…"
+    if isinstance(last, work.ToolReturned):
+        how = f"{'ok' if last.ok else 'refused'}  {last.seconds:.1f} s"
+    return "tool", f"{format_tool_call(first.name, first.arguments.head)}  {how}"
 
 
 def build_item(number: int, recorded: RecordedEvent) -> TranscriptItem:
     """Build the item of an event. Words that are whole in their event are shown whole."""
     event = recorded.event
     is_open = isinstance(event, work.ModelReplied) and event.text.is_whole and event.text.size > 0
-    return TranscriptItem(number, recorded.at, get_event_level(event), [event], is_open)
+    return TranscriptItem(number, recorded.at, _view_event(event).level, [event], is_open)
