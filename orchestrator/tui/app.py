@@ -88,7 +88,8 @@ class Dashboard(LeavableApp):
 
     async def on_mount(self) -> None:
         """Start to read the source and show the first tab."""
-        self.app_resume_signal.subscribe(self, self._draw_all)
+        # after ctrl+z and fg nothing is left on the terminal
+        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         self._source.start()
         self.run_worker(self._source.fold_until_closed())
         self.run_every(_TICK_S, self.update_from_source)
@@ -99,10 +100,6 @@ class Dashboard(LeavableApp):
     def run_every(self, seconds: float, act: Callable[[], object]) -> None:
         """Call `act` every `seconds` while there is a screen: Textual ends the screens before the timers."""
         self.set_interval(seconds, lambda: self.is_running and not self._exit and act())
-
-    def _draw_all(self, _app: object) -> None:
-        """Draw everything anew: after ctrl+z and fg nothing is left on the terminal."""
-        self.refresh(layout=True)
 
     def on_unmount(self) -> None:
         """Close the source."""
@@ -143,15 +140,12 @@ class Dashboard(LeavableApp):
         problem = frame.query_one("#problem", StyledLine)
         problem.display = bool(self._source.problem)
         problem.show_spans([(self._source.problem, "warn")])
-        keys = build_key_line(front.keys, self._footer_keys, width, height)
+        footer_keys = (*keymap.PLAYBACK_KEYS * bool(self._source.replay), *keymap.FOOTER_KEYS)
+        keys = build_key_line(front.keys, footer_keys, width, height)
         frame.query_one("#keys", StyledLine).show_spans(keys)
         counts = count_waiting(self.view_model.state) if self.view_model else {}
         tabs = build_tab_line(front.tabs, front.tab_key, counts, front.status_text, width)
         frame.query_one("#tabs", StyledLine).show_spans(tabs)
-
-    @property
-    def _footer_keys(self) -> Sequence[tuple[str, str]]:
-        return (*(keymap.PLAYBACK_KEYS if self._source.replay else ()), *keymap.FOOTER_KEYS)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 
@@ -294,8 +288,7 @@ class Dashboard(LeavableApp):
         view_model, settings = self.view_model, self.settings
         if view_model is None or self.command_bar.is_suspended or not (settings.bell or settings.notifications):
             return
-        events, now, is_at_work = view_model.last_session_events, view_model.now, view_model.is_at_work
-        words = self._alerts.compose_alert(collect_alert_messages(view_model.state, events, now, is_at_work=is_at_work))
+        words = self._alerts.compose_alert(collect_alert_messages(view_model))
         if words and settings.bell:
             self.bell()
         if words and settings.notifications and self._streaming is None and self._driver is not None:

@@ -11,6 +11,8 @@ from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.log.last_event import LastSessionEvent
+from orchestrator.report.rows.agent_row import AgentRow
+from orchestrator.report.rows.fleet import build_fleet_rows
 
 SubjectKind = Literal["session", "task", "unit", "approval", "file", "shard", "event", "run"]
 
@@ -61,6 +63,11 @@ class ViewModel:
     recent: Sequence[RecordedEvent] = ()
     is_read_only: bool = False
     problem: str = ""
+
+    def build_fleet_rows(self, *, is_whole: bool) -> list[AgentRow]:
+        """Return the rows of the fleet; without `is_whole`, files at rest are counted."""
+        state, events, now = self.state, self.last_session_events, self.now
+        return build_fleet_rows(state, events, now, is_at_work=self.is_at_work, is_whole=is_whole)
 
     @property
     def is_at_work(self) -> bool:

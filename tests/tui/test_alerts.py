@@ -1,6 +1,7 @@
 """Calling somebody: once for each thing that is new, not for what stood already, and with a quiet time in between."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from orchestrator.report.log.last_event import LastSessionEvent
 from orchestrator.tui.app import Dashboard
 from orchestrator.tui.settings import DashboardSettings
 from orchestrator.tui.terminal.alerts import Alerts, collect_alert_messages, format_osc_9
+from orchestrator.tui.view_model import Connection
 from tests.tui.asking import AT_WORK, LANDING, LATER, Asking
 from tests.tui.sources import Sent
 
@@ -31,7 +33,9 @@ class Clock:
 def names(
     source: Asking, *, seen: Mapping[SessionId, LastSessionEvent] | None = None, at_work: bool = True
 ) -> list[str]:
-    return list(collect_alert_messages(source.state, seen or {}, source.events[-1].at, is_at_work=at_work))
+    connection = Connection.LIVE if at_work else Connection.IDLE
+    view_model = replace(source.get_view_model(), last_session_events=seen or {}, connection=connection)
+    return list(collect_alert_messages(view_model))
 
 
 def test_questions_stops_stalls_and_budgets_are_news() -> None:

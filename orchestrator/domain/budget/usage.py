@@ -32,6 +32,11 @@ class Usage(FrozenModel):
         return self.input_tokens + self.output_tokens
 
     @property
+    def known_usd(self) -> float | None:
+        """The cost in dollars; None if the price of any call is unknown."""
+        return None if self.unpriced_calls else float(self.cost_usd)
+
+    @property
     def cost_text(self) -> str:
         """The cost in words: `$0.42`, `$0.42 + 3 unpriced calls`, or `unknown`."""
         if not self.unpriced_calls:

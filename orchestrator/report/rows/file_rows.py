@@ -56,9 +56,7 @@ class FileRow:
     @property
     def price(self) -> str:
         """The price of its model calls; empty if there were none."""
-        if self.spent.calls:
-            return format_price(self.spent)
-        return ""
+        return format_price(self.spent) * bool(self.spent.calls)
 
     def get_filter_values(self) -> Mapping[str, FilterValue]:
         """Return the values that filters compare, by field."""
@@ -70,7 +68,7 @@ class FileRow:
             "step": self.step,
             "sites": self.left,
             "attempts": float(self.attempt),
-            "cost": None if self.spent.unpriced_calls else float(self.spent.cost_usd),
+            "cost": self.spent.known_usd,
             "reason": self.reason,
             "signature": self.signature,
             "flags": " ".join(self.flags),

@@ -129,18 +129,6 @@ def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usag
     return ordered
 
 
-def get_known_cost(usage: Usage) -> float | None:
-    """Return the dollars of usage; None if the price of any call is unknown."""
-    if usage.unpriced_calls:
-        return None
-    return float(usage.cost_usd)
-
-
-def get_cached_share(usage: Usage) -> float:
-    """Return the part of the input that came from the provider's cache, from 0 to 1."""
-    return usage.cached_tokens / max(usage.input_tokens, 1)
-
-
 SpendSide = Literal["task", "role", "model", "outcome", "waste"]
 SPEND_SIDES: tuple[SpendSide, ...] = ("task", "role", "model", "outcome", "waste")
 """The sides from which a cost can be looked at."""
@@ -154,7 +142,7 @@ class SpendRow(FilteredByAttributes):
     """
 
     FILTER_FIELDS: ClassVar = {
-        "name": "name", "status": "detail", "attempts": "attempts", "cost": "known_cost", "tokens": "spent.tokens",
+        "name": "name", "status": "detail", "attempts": "attempts", "cost": "spent.known_usd", "tokens": "spent.tokens",
         "calls": "spent.calls",
     }  # fmt: skip
 
@@ -168,14 +156,7 @@ class SpendRow(FilteredByAttributes):
     @property
     def price(self) -> str:
         """The price; empty if no model was called."""
-        if self.spent.calls:
-            return format_price(self.spent)
-        return ""
-
-    @property
-    def known_cost(self) -> float | None:
-        """The dollars; None if any price is unknown."""
-        return get_known_cost(self.spent)
+        return format_price(self.spent) * bool(self.spent.calls)
 
 
 SPEND_KEYS = tuple(SpendRow.FILTER_FIELDS)
@@ -207,7 +188,7 @@ def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     yield "   ".join(_list_amounts(state))
     yield "   ".join(_list_rates(state, cost))
     spent = state.spend.total
-    cached = f" (cache {get_cached_share(spent):.0%})" * bool(spent.cached_tokens)
+    cached = f" (cache {spent.cached_tokens / max(spent.input_tokens, 1):.0%})" * bool(spent.cached_tokens)
     out = f"out {format_tokens(spent.output_tokens)}"
     yield f"tokens in {format_tokens(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
 
@@ -218,7 +199,7 @@ def _list_amounts(state: RunState) -> Iterator[str]:
     limit = ""
     if account.limit.usd:
         limit = f" of {format_dollars(account.limit.usd)}"
-        if (known := get_known_cost(spent)) is not None:
+        if (known := spent.known_usd) is not None:
             limit += f" ({known / account.limit.usd:.0%})"
     yield f"spent {format_price(spent)}{limit}"
     if state.ended is None and spent.calls:

@@ -157,19 +157,8 @@ class _EventView(NamedTuple):
 
 def _view_event(event: Event) -> _EventView:
     match event:
-        case work.ModelReplied(text=text) if text.size:
-            words = text.head.partition("\n")[0][:_HEAD_CHARS]
-            return _EventView(TranscriptLevel.QUIET, "say", words, "", [("", text)])
-        case work.ModelReplied(usage=usage):
-            tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
-            words = f"{tools}  {usage.tokens:,} tokens  {usage.cost_text}  {event.seconds:.1f} s"
-            return _EventView(TranscriptLevel.VERBOSE, "reply", words)
-        case work.ModelCalled():
-            words = f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
-            return _EventView(TranscriptLevel.VERBOSE, "call", words)
-        case work.ModelFailed():
-            texts = [("", Text.build_inline(f"{event.error}: {event.detail}"))]
-            return _EventView(TranscriptLevel.QUIET, "fail", describe_event(event), "fail", texts)
+        case work.ModelReplied() | work.ModelCalled() | work.ModelFailed():
+            return _view_model_event(event)
         case work.ToolCalled(name=name, arguments=arguments):
             level = TranscriptLevel.QUIET if name == "request_tier" else TranscriptLevel.NORMAL
             return _EventView(level, "tool", "", "run", [("asked:", arguments)] * bool(arguments.size))
@@ -187,6 +176,22 @@ def _view_event(event: Event) -> _EventView:
         case work.SessionEnded():
             return _EventView(TranscriptLevel.QUIET, "end", f"{event.exit} {event.detail}", "title")
     return _EventView(TranscriptLevel.VERBOSE, "note", describe_event(event))
+
+
+def _view_model_event(event: work.ModelReplied | work.ModelCalled | work.ModelFailed) -> _EventView:
+    match event:
+        case work.ModelReplied(text=text) if text.size:
+            words = text.head.partition("\n")[0][:_HEAD_CHARS]
+            return _EventView(TranscriptLevel.QUIET, "say", words, "", [("", text)])
+        case work.ModelReplied(usage=usage):
+            tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
+            words = f"{tools}  {usage.tokens:,} tokens  {usage.cost_text}  {event.seconds:.1f} s"
+            return _EventView(TranscriptLevel.VERBOSE, "reply", words)
+        case work.ModelCalled():
+            words = f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
+            return _EventView(TranscriptLevel.VERBOSE, "call", words)
+    texts = [("", Text.build_inline(f"{event.error}: {event.detail}"))]
+    return _EventView(TranscriptLevel.QUIET, "fail", describe_event(event), "fail", texts)
 
 
 def _describe_events(events: list[Event]) -> tuple[str, str]:

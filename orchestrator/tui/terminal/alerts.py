@@ -1,16 +1,13 @@
 """Calling somebody to the terminal: the bell, and a notification by the terminal itself, when a run needs a person."""
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from time import monotonic
 
-from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import get_budget_limits
-from orchestrator.report.log.last_event import LastSessionEvent
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.fleet import build_fleet_rows
+from orchestrator.tui.view_model import ViewModel
 
 _NOTIFICATION_CHARS = 200
 QUIET_PERIOD_S = 30.0
@@ -52,18 +49,12 @@ def format_osc_9(run: str, words: str) -> str:
     return f"\x1b]9;{to_one_line(f'orchestrate {run}: {words}', _NOTIFICATION_CHARS)}\x07"
 
 
-def collect_alert_messages(
-    state: RunState, last_events: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool
-) -> Mapping[str, str]:
+def collect_alert_messages(view_model: ViewModel) -> Mapping[str, str]:
     """Return what calls for a person now: key → words, one line without control characters."""
+    state = view_model.state
     if state.started is None:
         return {}
-    found = [
-        *_list_questions(state),
-        *_describe_end(state),
-        *_describe_spending(state),
-        *_list_stalls(state, last_events, now, is_at_work),
-    ]
+    found = [*_list_questions(state), *_describe_end(state), *_describe_spending(state), *_list_stalls(view_model)]
     return {name: to_one_line(words, _MESSAGE_CHARS) for name, words in found}
 
 
@@ -90,9 +81,7 @@ def _describe_spending(state: RunState) -> Iterator[tuple[str, str]]:
             yield f"budget/{what}/{most:g}/{share}", f"{spent / most:.0%} of the budget of {most:,g} {what} is spent"
 
 
-def _list_stalls(
-    state: RunState, last_events: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool
-) -> Iterator[tuple[str, str]]:
-    for row in build_fleet_rows(state, last_events, now, is_at_work=is_at_work, is_whole=False):
+def _list_stalls(view_model: ViewModel) -> Iterator[tuple[str, str]]:
+    for row in view_model.build_fleet_rows(is_whole=False):
         if row.activity == Activity.STALL:
             yield f"stall/{row.key}", f"nothing is heard of {row.name}: {row.last}"

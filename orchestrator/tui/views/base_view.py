@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from time import monotonic, thread_time
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from textual.containers import Vertical
@@ -101,15 +102,13 @@ class ThrottledView(DashboardView):
     Keys that change what is shown call `repaint_now`.
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self.view_model: ViewModel | None = None
-        self.active_filter: RowFilter = NO_FILTER
-        self.total_count = 0
-        """The rows before the filter."""
-        self._built: dict[str, tuple[object, Row]] = {}
-        self._painted: tuple[object, ...] = ()
-        self._rests_until = 0.0
+    view_model: ViewModel | None = None
+    active_filter: RowFilter = NO_FILTER
+    total_count = 0
+    """The rows before the filter."""
+    _built: Mapping[str, tuple[object, Row]] = MappingProxyType({})
+    _painted: tuple[object, ...] = ()
+    _rests_until = 0.0
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint everything in the view."""
@@ -144,11 +143,12 @@ class ThrottledView(DashboardView):
 
     def build_rows(self, rows: Mapping[str, T], build_row: Callable[[T, CellContext], Row]) -> Iterator[Row]:
         """Return the rows of a table, by key, built anew only where they differ: of thousands most have not changed."""
-        before, self._built = self._built, {}
+        built: dict[str, tuple[object, Row]] = {}
         for key, row in rows.items():
-            is_same = key in before and before[key][0] == row
-            self._built[key] = before[key] if is_same else (row, build_row(row, self.cell_context))
-        return map(itemgetter(1), self._built.values())
+            is_same = key in self._built and self._built[key][0] == row
+            built[key] = self._built[key] if is_same else (row, build_row(row, self.cell_context))
+        self._built = built
+        return map(itemgetter(1), built.values())
 
     def catch_up(self, tail: EventBackfill[T], view_model: ViewModel, take: Callable[[list[T]], object]) -> None:
         """Hand over what is new: at once, or in a worker if the journal has to be read."""
@@ -185,12 +185,6 @@ class ThrottledView(DashboardView):
         """Return the text of a table without rows: the filter may be the reason."""
         return "nothing fits" if self.active_filter.text else text
 
-    def format_filter_count(self, shown: int) -> str:
-        """Return `3 of 16`; empty without a filter."""
-        if self.active_filter.text:
-            return f"{shown} of {self.total_count}"
-        return ""
-
     def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""
         self.active_filter = wanted
@@ -220,8 +214,8 @@ class ThrottledView(DashboardView):
 
     @property
     def status_text(self) -> str:
-        """The number of the table's rows that fit the filter, of all."""
-        return self.format_filter_count(len(self.table.rows))
+        """The number of the table's rows that fit the filter, of all, as `3 of 16`; empty without a filter."""
+        return f"{len(self.table.rows)} of {self.total_count}" * bool(self.active_filter.text)
 
 
 def _rest(work_s: float) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,7 +12,6 @@ from orchestrator.domain.ids import SessionId
 from orchestrator.domain.text.listing import format_count
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow, RowKind
-from orchestrator.report.rows.fleet import build_fleet_rows
 from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.transcript import TranscriptPane
@@ -126,12 +126,10 @@ class FleetView(ThrottledView):
     FleetView.-previewed > #fleet-title, FleetView.-previewed > TranscriptPane { display: block; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
-        self._options = FleetViewOptions()
-        self._rows: dict[str, AgentRow] = {}
-        self._total = 0
-        self._wants_preview = True
+    _options = FleetViewOptions()
+    _rows: Mapping[str, AgentRow] = MappingProxyType({})
+    _total = 0
+    _wants_preview = True
 
     def compose(self) -> ComposeResult:
         """Build the table, and the preview below it."""
@@ -158,14 +156,14 @@ class FleetView(ThrottledView):
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint the rows as of now; a small screen has room for less of them."""
         self._show_columns(view_model)
-        state, events, now = view_model.state, view_model.last_session_events, view_model.now
-        is_at_work, is_whole = view_model.is_at_work, self._options.needs_every_file
-        found = build_fleet_rows(state, events, now, is_at_work=is_at_work, is_whole=is_whole)
+        found = view_model.build_fleet_rows(is_whole=self._options.needs_every_file)
         self._total = sum(row.count for row in found)
         self._rows = {row.key: row for row in self._options.select_rows(found)}
         self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
         self.table.show_rows(self.build_rows(self._rows, _build_row))
-        self._begin_at_top()
+        row = self._current_row
+        if row is not None and row.kind in _NOBODY and not self.table.is_cursor_placed:  # nobody would begin with it
+            self.table.move_to(next(iter(self._rows)))
         self._show_preview()
 
     def _show_columns(self, view_model: ViewModel) -> None:
@@ -177,12 +175,6 @@ class FleetView(ThrottledView):
             self.table.show_columns(_COLUMNS)
         else:
             self.table.show_columns(_FILES)
-
-    def _begin_at_top(self) -> None:
-        """Put the cursor on the first row if it stands on one that nobody would begin with."""
-        row = self._current_row
-        if row is not None and row.kind in _NOBODY and not self.table.is_cursor_placed:
-            self.table.move_to(next(iter(self._rows)))
 
     def _may_preview(self, row: AgentRow | None) -> bool:
         has_room = self.size.width >= 100 and self.size.height >= 16
