@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.ci.job_outputs import JobResultDocument, PublishedDocument
 from orchestrator.cli import documents
-from orchestrator.migrate.scope.plan_report_model import InventoryDocument
+from orchestrator.migrate.scope.plan_report import InventoryDocument
 from orchestrator.replay.comparison.report_model import ReplayDocument
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.documents.run_report_model import RunReport

@@ -14,7 +14,7 @@ from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import Composer, UnitConflict
 from orchestrator.queue.culprit_search import CulpritSearch, SuspectEvidence, SymptomCause, UnionProbe
-from orchestrator.queue.landing_round import LandingTools
+from orchestrator.queue.pr_branch import LandingTools
 from orchestrator.queue.symptom_search import RUNS_FOR_FLAKY, UnionResult
 
 _MOST_PROBES = 200

@@ -1,15 +1,20 @@
 """The PR branch: one ref, moved only by compare-and-swap, never while somebody has it checked out."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from anyio import to_thread
 
+from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import PersonNeeded, RunTakenOver
-from orchestrator.ports.gate import Gate
+from orchestrator.ports.gate import Gate, GateResult
+from orchestrator.ports.hooks import Hooks
+from orchestrator.ports.ledger import Ledger
+from orchestrator.queue.bisection import Units
 from worktrees.errors import RefMoved
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.trees import read_tree_id
@@ -88,6 +93,21 @@ class PrBranch:
                     "another process has taken over the run; this one stops and lands nothing more"
                 ) from None
             raise
+
+
+@dataclass(frozen=True)
+class LandingTools:
+    """The tools of every round."""
+
+    ledger: Ledger
+    gate: Gate
+    branch: PrBranch
+    hooks: Hooks
+
+    async def record_trial(self, name: str, units: Units, result: GateResult, **more: Any) -> None:  # noqa: ANN401
+        """Record what the gate said of a union in a round."""
+        told = {"tree": result.tree, "difference": result.difference, "cached": result.cached}
+        await self.ledger.append(TrialJudged(round=name, units=units, **told, **more))
 
 
 async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> None:

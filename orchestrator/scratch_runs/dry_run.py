@@ -13,8 +13,7 @@ from orchestrator.discovery.migration_events import discover_migration_at, find_
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.engine.run_start import NewRun
-from orchestrator.migrate.dry_run.report import build_dry_run_report
-from orchestrator.migrate.dry_run.runner import DryRunner
+from orchestrator.migrate.dry_run.runner import DryRunner, build_dry_run_report
 from orchestrator.migrate.scope.inventory import resolve_base
 from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
 from orchestrator.migrate.steps.result_cache import get_process_cache

@@ -13,8 +13,8 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.migrate.judging.final_check import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
+from orchestrator.migrate.run.runner import run_final_check
 from orchestrator.project.options import Options
 from tests.running.index import Loopback, loopback
 from tests.running.projects import GATE, git, repository

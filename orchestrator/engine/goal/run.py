@@ -28,8 +28,7 @@ from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
 from orchestrator.queue.composition import MergeComposer
-from orchestrator.queue.lander import Lander, TargetedSearchOptions
-from orchestrator.queue.landing_round import LandingResult
+from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 _INBOX_PAUSE_S = 0.05
 

@@ -14,6 +14,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
+from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.rules.new_tests import has_behaviour_change, list_new_test_files
@@ -140,9 +141,8 @@ class CandidateTester:
         if mixed is None:
             return NewTestsReport()
         purpose = self._purpose.with_detail("new tests on its base")
-        receipts, without_change = await gate.run_checks_under_id(
-            check.NEW_TESTS_CHECK, mixed.commit, mixed.tree, purpose
-        )
+        tree = CheckedTree(mixed.commit, mixed.tree, purpose)
+        receipts, without_change = await gate.receipts.run_under_id(gate.checks, check.NEW_TESTS_CHECK, tree)
         return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)
 
 

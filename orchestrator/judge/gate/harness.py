@@ -37,10 +37,10 @@ class HarnessGate:
         Then a tree is compared with the base in its own environment, so that nobody is blamed for what the environment
         breaks; with `is_strict` it is compared with the base in the base's, and has to have mended that as well.
         """
-        self._receipts = base = Receipts(runner, ledger)
+        self.receipts = base = Receipts(runner, ledger)
         if baseline_runner is not None and baseline_runner is not runner:
             base = Receipts(baseline_runner, ledger)
-        self._base = BaseReceipts(ledger, self._receipts, base, is_strict=is_strict)
+        self.baseline = BaseReceipts(ledger, self.receipts, base, is_strict=is_strict)
         self._ledger = ledger
         self.checks = tuple(checks)
         """The checks that a tree has to pass."""
@@ -51,10 +51,6 @@ class HarnessGate:
         """The commands that the gate runs, as one line of shell."""
         return " && ".join(spec.run for spec in self.checks)
 
-    async def get_baseline_receipt(self, spec: CheckSpec) -> Receipt:
-        """Return the receipt that a tree's is compared with: of the base, in the environment that fits."""
-        return await self._base.get_receipt(spec)
-
     async def record_baseline(self, commit: CommitId, tree: TreeId) -> Sequence[Receipt]:
         """Run every check on the base, unless the ledger has the baseline of all these checks already.
 
@@ -62,7 +58,7 @@ class HarnessGate:
             EnvironmentProblem: a check cannot serve as a gate: it hangs, is not found or runs no test; or, in a
                 migration, it is red without saying which tests are.
         """
-        return await self._base.record_baseline(self.checks, commit, tree)
+        return await self.baseline.record_baseline(self.checks, commit, tree)
 
     async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
@@ -74,7 +70,7 @@ class HarnessGate:
         """
         total, is_cached, keys = Difference(), True, list[str]()
         for spec in self.checks:
-            async with self._receipts.get_lock(spec, tree):
+            async with self.receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
                 checked = CheckedTree(commit, tree, purpose)
                 found, difference = await self._judge_by_check(spec, checked, is_fresh=fresh, reruns=reruns)
@@ -95,7 +91,7 @@ class HarnessGate:
         """
         total, is_cached, is_whole, keys = Difference(), True, True, list[str]()
         for spec in self.checks:
-            async with self._receipts.get_lock(spec, tree):
+            async with self.receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
                 checked = CheckedTree(commit, tree, purpose)
                 receipt, difference, is_narrow = await self._probe_by_check(spec, checked, symptoms, look)
@@ -106,44 +102,27 @@ class HarnessGate:
 
     async def run_extra_check(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: Purpose) -> Receipt:
         """Return the receipt of a check that is not part of the gate, such as a task's own."""
-        async with self._receipts.get_lock(spec, tree):
-            return await self._receipts.get_receipt(spec, CheckedTree(commit, tree, purpose))
+        async with self.receipts.get_lock(spec, tree):
+            return await self.receipts.get_receipt(spec, CheckedTree(commit, tree, purpose))
 
     async def collect_outcomes(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> Outcomes | None:
         """Return test id → outcome on a tree, tested only if it never was; None where a check tells only its exit."""
         known: dict[str, TestOutcome] = {}
         for spec in self.checks:
-            outcomes = await self.load_outcomes(await self.run_extra_check(spec, commit, tree, purpose))
+            outcomes = await self.receipts.load_outcomes(await self.run_extra_check(spec, commit, tree, purpose))
             if outcomes is None:
                 return None
             known |= outcomes
         return known
-
-    async def run_checks_under_id(
-        self, kind: str, commit: CommitId, tree: TreeId, purpose: Purpose
-    ) -> tuple[Sequence[Receipt], Outcomes]:
-        """Run the checks for another purpose than to judge the tree, under the id `kind`; return what they told.
-
-        One that hangs is not tried again: that is an answer as well.
-        """
-        return await self._receipts.run_under_id(self.checks, kind, CheckedTree(commit, tree, purpose))
-
-    async def load_outcomes(self, receipt: Receipt) -> Outcomes | None:
-        """Return test id → outcome of a receipt, None where the check tells only its exit code.
-
-        Raises:
-            BlobLost: a damaged journal has lost them.
-        """
-        return await self._receipts.load_outcomes(receipt)
 
     async def _judge_by_check(
         self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool, reruns: int
     ) -> tuple[Sequence[str], Difference]:
         """Return what one check says of a tree, with the keys of the receipts which that rests on, newest last."""
         while True:
-            receipt = await self._receipts.get_receipt(spec, tree, is_fresh=is_fresh)
+            receipt = await self.receipts.get_receipt(spec, tree, is_fresh=is_fresh)
             runs = flakiness.list_runs_like(self._ledger.state, receipt)
-            difference = await self._compare(spec, await self._base.get_receipt(spec), receipt)
+            difference = await self._compare(spec, await self.baseline.get_receipt(spec), receipt)
             if len(runs) > 1:
                 both_ways = flakiness.find_tests_seen_both_ways(await flakiness.read_known_outcomes(self._ledger, runs))
                 difference = flakiness.exclude_flaky_failures(difference, both_ways)
@@ -156,15 +135,15 @@ class HarnessGate:
         self, spec: CheckSpec, tree: CheckedTree, symptoms: Sequence[str], look: int
     ) -> tuple[Receipt, Difference, bool]:
         """Return the receipt, what it says, and whether it is one of a narrow run."""
-        baseline = await self._base.get_receipt(spec)
+        baseline = await self.baseline.get_receipt(spec)
         narrow = None
-        if len(self._receipts.list_started_runs(spec, tree.tree)) <= look:
+        if len(self.receipts.list_started_runs(spec, tree.tree)) <= look:
             narrow = narrow_check(spec, symptoms, self._narrow)
         for check in filter(None, (narrow, spec)):
-            receipt = await self._receipts.get_nth_receipt(check, tree, look)
+            receipt = await self.receipts.get_nth_receipt(check, tree, look)
             if ended := describe_broken_run(check, receipt):
                 return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), check is narrow
-            before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
+            before, now = await self.receipts.load_outcomes(baseline), await self.receipts.load_outcomes(receipt)
             if check is narrow and before and now and (found := compare_narrow_run(before, now, symptoms)) is not None:
                 return receipt, found, True
         return receipt, await self._compare(spec, baseline, receipt), False
@@ -172,10 +151,10 @@ class HarnessGate:
     async def _compare(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
         if ended := describe_broken_run(spec, receipt):
             return Difference(problems=(f"the check `{spec.id}` {ended}, {MAX_INFRASTRUCTURE_TRIES} times in a row",))
-        before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
+        before, now = await self.receipts.load_outcomes(baseline), await self.receipts.load_outcomes(receipt)
         difference = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
         if before and now and changed_test_ids.may_have_unstable_ids(difference.missing_tests, before, now):
-            again = await self._base.load_second_outcomes(spec, baseline, receipt.tree)
+            again = await self.baseline.load_second_outcomes(spec, baseline, receipt.tree)
             tests = changed_test_ids.find_unstable_tests(before, again or before)
             before = changed_test_ids.number_unstable_cases(before, tests)
             now = changed_test_ids.number_unstable_cases(now, tests)

@@ -203,9 +203,9 @@ class MigrationGate:
             return total
         newest = {state.receipts[key].check: state.receipts[key] for key in result.receipts}
         for spec in gate.checks:
-            receipt, base = newest[build_check_key(spec)], await gate.get_baseline_receipt(spec)
+            receipt, base = newest[build_check_key(spec)], await gate.baseline.get_receipt(spec)
             try:
-                before, now = await gate.load_outcomes(base), await gate.load_outcomes(receipt)
+                before, now = await gate.receipts.load_outcomes(base), await gate.receipts.load_outcomes(receipt)
             except BlobLost:
                 continue
             total += tree_rules.check_policy(policy, before, now, receipt.exit_code)

@@ -1,4 +1,4 @@
-"""The plan of a migration, files, shards and steps, as data and as lines for a person."""
+"""The plan of a migration, as data, as JSON (`orchestrate.inventory/2`) and as lines for a person."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,16 +7,97 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration.files import Shard
+from orchestrator.domain.migration.files import Shard, SitePlace
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.step import Step
 from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.migrate.scope.plan_report_model import InventoryDocument
 from orchestrator.migrate.scope.planning import UNOWNED
 from orchestrator.migrate.sharding.sampling import plan_wave_sizes
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
+from orchestrator.report.migration.full_report import ReportedInvariant
+from orchestrator.report.read_model import Document, ReadModel
+
+
+class InventoryFile(ReadModel):
+    """A file in scope, with all its sites."""
+
+    path: str
+    sites: int
+    weight: float
+    owner: str
+    places: tuple[SitePlace, ...]
+
+
+class SiteKindCount(ReadModel):
+    """A kind of site: in how many files it is, and how often."""
+
+    site: str
+    files: int
+    sites: int
+
+
+class OwnerCount(ReadModel):
+    """The files of an owner that have something to do."""
+
+    owner: str
+    files: int
+    sites: int
+
+
+class DirectoryCount(ReadModel):
+    """The files of a directory that have something to do."""
+
+    directory: str
+    files: int
+    sites: int
+
+
+class PlannedShard(ReadModel):
+    """Files that land as one commit."""
+
+    name: str
+    owner: str
+    files: tuple[str, ...]
+
+
+class PlannedStep(ReadModel):
+    """A step of the ladder, and the files that it takes."""
+
+    id: str
+    kind: str
+    when: str
+
+
+class PlannedCheck(ReadModel):
+    """A check, and when it is run."""
+
+    id: str
+    level: str
+    run: str
+
+
+class InventoryDocument(Document, schema="orchestrate.inventory/2"):
+    """The output of `migrate plan`: what is in scope, how it is divided, and how it would be changed and tested."""
+
+    migration: str
+    revision: str
+    base: str
+    sites: int
+    weight: float
+    files: tuple[InventoryFile, ...]
+    by_site: tuple[SiteKindCount, ...]
+    by_owner: tuple[OwnerCount, ...]
+    by_directory: tuple[DirectoryCount, ...]
+    sample: tuple[str, ...]
+    shards: tuple[PlannedShard, ...]
+    waves: tuple[int, ...]
+    steps: tuple[PlannedStep, ...]
+    checks: tuple[PlannedCheck, ...]
+    invariants: tuple[ReportedInvariant, ...]
+    notices: tuple[str, ...]
+
 
 _SHOWN = 12
 _CHARS = 160

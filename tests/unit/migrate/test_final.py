@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.final_check import find_first_red
+from orchestrator.migrate.run.runner import find_first_red
 
 
 @given(st.integers(1, 200), st.data())
