@@ -32,6 +32,16 @@ class Usage(FrozenModel):
         return self.input_tokens + self.output_tokens
 
     @property
+    def usd_known(self) -> float:
+        """The dollars of the calls whose price is known."""
+        return float(self.cost_usd)
+
+    @property
+    def usd(self) -> float | None:
+        """The dollars of all calls; None if the price of any is unknown."""
+        return None if self.unpriced_calls else self.usd_known
+
+    @property
     def cost_text(self) -> str:
         """The cost in words: `$0.42`, `$0.42 + 3 unpriced calls`, or `unknown`."""
         if not self.unpriced_calls:

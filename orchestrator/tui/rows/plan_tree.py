@@ -15,7 +15,6 @@ from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import NO_FILTER, FilteredByAttributes, RowFilter
 from orchestrator.report.rows.task_activities import TaskActivities
-from orchestrator.tui.rows.spending import get_known_cost
 
 _CHARS = 300
 _NOTHING = Usage()
@@ -30,7 +29,7 @@ class PlanRow(FilteredByAttributes):
 
     FILTER_FIELDS: ClassVar = {
         "task": "id", "title": "title", "state": "activity.value", "status": "status.value", "kind": "kind",
-        "cause": "cause", "reason": "note", "model": "model", "attempts": "attempts", "cost": "known_cost",
+        "cause": "cause", "reason": "note", "model": "model", "attempts": "attempts", "cost": "spent.usd",
     }  # fmt: skip
 
     id: TaskId
@@ -72,11 +71,6 @@ class PlanRow(FilteredByAttributes):
     def kind(self) -> str:
         """`branch` or `leaf`."""
         return "branch" if self.is_branch else "leaf"
-
-    @property
-    def known_cost(self) -> float | None:
-        """The dollars with all below it; None if any price is unknown."""
-        return get_known_cost(self.spent)
 
 
 PLAN_KEYS = tuple(PlanRow.FILTER_FIELDS)

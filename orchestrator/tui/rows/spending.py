@@ -129,13 +129,6 @@ def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usag
     return ordered
 
 
-def get_known_cost(usage: Usage) -> float | None:
-    """Return the dollars of usage; None if the price of any call is unknown."""
-    if usage.unpriced_calls:
-        return None
-    return float(usage.cost_usd)
-
-
 def get_cached_share(usage: Usage) -> float:
     """Return the part of the input that came from the provider's cache, from 0 to 1."""
     return usage.cached_tokens / max(usage.input_tokens, 1)
@@ -154,7 +147,7 @@ class SpendRow(FilteredByAttributes):
     """
 
     FILTER_FIELDS: ClassVar = {
-        "name": "name", "status": "detail", "attempts": "attempts", "cost": "known_cost", "tokens": "spent.tokens",
+        "name": "name", "status": "detail", "attempts": "attempts", "cost": "spent.usd", "tokens": "spent.tokens",
         "calls": "spent.calls",
     }  # fmt: skip
 
@@ -171,11 +164,6 @@ class SpendRow(FilteredByAttributes):
         if self.spent.calls:
             return format_price(self.spent)
         return ""
-
-    @property
-    def known_cost(self) -> float | None:
-        """The dollars; None if any price is unknown."""
-        return get_known_cost(self.spent)
 
 
 SPEND_KEYS = tuple(SpendRow.FILTER_FIELDS)
@@ -218,7 +206,7 @@ def _list_amounts(state: RunState) -> Iterator[str]:
     limit = ""
     if account.limit.usd:
         limit = f" of {format_dollars(account.limit.usd)}"
-        if (known := get_known_cost(spent)) is not None:
+        if (known := spent.usd) is not None:
             limit += f" ({known / account.limit.usd:.0%})"
     yield f"spent {format_price(spent)}{limit}"
     if state.ended is None and spent.calls:
