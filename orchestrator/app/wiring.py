@@ -52,7 +52,7 @@ from orchestrator.project.options import build_grant, build_litellm_client, buil
 from orchestrator.project.secrets import build_redactor
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
 from orchestrator.queue.pr_branch import LandingFence
-from orchestrator.report.run.status import STATUS_PROJECTION, render_status_json
+from orchestrator.report.run.result import STATUS_PROJECTION, render_status_json
 from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource

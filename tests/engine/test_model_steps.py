@@ -18,8 +18,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.migrate.models.file_tasks import build_file_task_id
 from orchestrator.project.options import Options
-from orchestrator.report.run.result import build_run_result
-from orchestrator.report.run.status import build_status
+from orchestrator.report.run.result import build_run_result, build_status
 from orchestrator.report.run.status_text import render_status_lines
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.scratch_runs.replay import replay_run

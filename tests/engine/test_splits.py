@@ -12,8 +12,7 @@ from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from orchestrator.report.run.result import build_run_result
-from orchestrator.report.run.status import build_status
+from orchestrator.report.run.result import build_run_result, build_status
 from orchestrator.report.run.status_text import render_status_lines
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.run_control.control import send_command

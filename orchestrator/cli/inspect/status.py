@@ -109,7 +109,7 @@ def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
         yield status
         return
     from orchestrator.cli.journal_reader import read_state_tolerantly
-    from orchestrator.report.run.status import build_status
+    from orchestrator.report.run.result import build_status
 
     with read_state_tolerantly(directory) as state:
         disk = DiskSizes.model_validate(_measure_disk(directory))

@@ -32,9 +32,14 @@ class Usage(FrozenModel):
         return self.input_tokens + self.output_tokens
 
     @property
-    def known_usd(self) -> float | None:
-        """The cost in dollars; None if the price of any call is unknown."""
-        return None if self.unpriced_calls else float(self.cost_usd)
+    def usd_known(self) -> float:
+        """The dollars of the calls whose price is known."""
+        return float(self.cost_usd)
+
+    @property
+    def usd(self) -> float | None:
+        """The dollars of all calls; None if the price of any is unknown."""
+        return None if self.unpriced_calls else self.usd_known
 
     @property
     def cost_text(self) -> str:

@@ -26,12 +26,11 @@ def build_accounts(state: RunState) -> Accounts:
 
 def build_usage_amount(usage: Usage) -> Amount:
     """Return an amount of usage."""
-    return Amount(unpriced_calls=usage.unpriced_calls, **dict(_build_short_amount(usage)))
+    return Amount.model_validate(usage, from_attributes=True)
 
 
 def _build_short_amount(usage: Usage) -> ShortAmount:
-    usd = float(usage.cost_usd)
-    return ShortAmount(usd=None if usage.unpriced_calls else usd, usd_known=usd, tokens=usage.tokens, calls=usage.calls)
+    return ShortAmount.model_validate(usage, from_attributes=True)
 
 
 def build_account_usage(account: Account) -> AccountUsage:

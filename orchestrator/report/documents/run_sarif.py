@@ -161,10 +161,7 @@ _OTHER_FINDINGS = {
     "unfinished": "an attempt that ended before it was done",
 }
 """What no rule of the judge finds, in a few words."""
-RULE_DESCRIPTIONS: Mapping[str, str] = {
-    **_OTHER_FINDINGS,
-    **{rule.value: rule.description for rule in RuleId},
-}
+RULE_DESCRIPTIONS: Mapping[str, str] = {**_OTHER_FINDINGS, **{rule.value: rule.description for rule in RuleId}}
 
 
 def build_run_sarif(report: RunReport, version: str) -> sarif.SarifLog:

@@ -1,15 +1,11 @@
 """The read models of a burndown: `orchestrate.burndown/1`."""
 
-from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
 from orchestrator.report.cost.model import Amount
 from orchestrator.report.read_model import Document, ReadModel
-from orchestrator.report.rows.row_filter import FilterValue
-
-SIGNATURE_KEYS = ("reason", "files", "left", "step")
-"""The fields that filters of equal failures can name."""
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 
 GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
 
@@ -84,8 +80,10 @@ class GroupsDocument(Document, schema="orchestrate.migration-groups/1"):
     groups: tuple[GroupSummary, ...]
 
 
-class SignatureSummary(ReadModel):
+class SignatureSummary(FilteredByAttributes, ReadModel):
     """Files that failed alike: the weight of their remaining sites, the steps that failed on them, some paths."""
+
+    FILTER_FIELDS: ClassVar = {"reason": "signature", "files": "files", "left": "sites", "step": "steps"}
 
     signature: str
     files: int
@@ -93,14 +91,9 @@ class SignatureSummary(ReadModel):
     steps: tuple[str, ...]
     examples: tuple[str, ...]
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare."""
-        return {
-            "reason": self.signature,
-            "files": float(self.files),
-            "left": self.sites,
-            "step": " ".join(self.steps),
-        }
+
+SIGNATURE_KEYS = tuple(SignatureSummary.FILTER_FIELDS)
+"""The fields that filters of equal failures can name."""
 
 
 class StepProgress(ReadModel):

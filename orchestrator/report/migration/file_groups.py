@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import ClassVar
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
@@ -13,22 +14,25 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.money import format_known_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import NO_GROUP, GroupKind, GroupSummary
-from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 
-GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
-"""The fields that filters of groups can name."""
 _DEPTH = 2
 _REASON_CHARS = 300
 
 
 @dataclass
-class FileGroup:
+class FileGroup(FilteredByAttributes):
     """Files of a migration that are counted together; `sites` and `left` are weighted.
 
     `files` has those that have something to do, `done` the landed ones of them, `rejected` those that failed: for
     good, or until the next step takes them. `seconds` are those of each file that took any. `usd` is what model calls
     for them cost, as far as that is known; `unpriced` counts those of which it is not.
     """
+
+    FILTER_FIELDS: ClassVar = {
+        "name": "name", "files": "files", "done": "done", "left": "left", "failed": "rejected", "cost": "known_usd",
+        "reason": "reason_line",
+    }  # fmt: skip
 
     name: str
     files: int = 0
@@ -64,17 +68,15 @@ class FileGroup:
             return ""
         return format_known_dollars(None if self.unpriced else self.usd, self.usd)
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare."""
-        return {
-            "name": self.name,
-            "files": float(self.files),
-            "done": float(self.done),
-            "left": self.left,
-            "failed": float(self.rejected),
-            "cost": self.usd or None,
-            "reason": to_one_line(self.top_reason, _REASON_CHARS),
-        }
+    @property
+    def known_usd(self) -> float | None:
+        """The dollars that are known; None if there are none."""
+        return self.usd or None
+
+    @property
+    def reason_line(self) -> str:
+        """The top reason in one bounded line."""
+        return to_one_line(self.top_reason, _REASON_CHARS)
 
     def build_summary(self) -> GroupSummary:
         """Return the group with rounded numbers."""
@@ -88,6 +90,10 @@ class FileGroup:
             p50_s=seconds,
             top_reason=self.top_reason,
         )
+
+
+GROUP_KEYS = tuple(FileGroup.FILTER_FIELDS)
+"""The fields that filters of groups can name."""
 
 
 def build_file_groups(state: RunState, by: GroupKind) -> list[FileGroup]:

@@ -99,10 +99,7 @@ def build_burndown_chart(report: MigrationReport) -> BurndownChart | None:
 def _build_tick(scale: _Scale, part: float) -> BurndownTick:
     sites, at = scale.sites * part, scale.seconds * part
     return BurndownTick(
-        x=scale.scale_time(at),
-        y=scale.scale_sites(sites),
-        sites=f"{sites:,.0f}",
-        time=format_short_duration(at),
+        x=scale.scale_time(at), y=scale.scale_sites(sites), sites=f"{sites:,.0f}", time=format_short_duration(at)
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId
@@ -13,10 +14,8 @@ from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import GroupKind
 from orchestrator.report.migration.file_groups import build_group_namer, get_failure_key, get_step_name, list_step_names
 from orchestrator.report.rows.activity import Activity
-from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 
-FILE_KEYS = ("path", "state", "status", "owner", "step", "sites", "attempts", "cost", "reason", "signature", "flags")
-"""What files can be filtered by."""
 ACTIVITY_BY_STATUS: Mapping[FileStatus, Activity] = {
     FileStatus.DISCOVERED: Activity.QUEUE,
     FileStatus.TRANSFORMED: Activity.MERGE,
@@ -37,8 +36,14 @@ _ORDER = [Activity.FAIL, Activity.RETRY, Activity.MERGE, Activity.QUEUE, Activit
 
 
 @dataclass(frozen=True)
-class FileRow:
+class FileRow(FilteredByAttributes):
     """A file: `left` are its weighted sites that remain, `step` is the last step that was tried on it."""
+
+    FILTER_FIELDS: ClassVar = {
+        "path": "path", "state": "activity.value", "status": "status.value", "owner": "owner", "step": "step",
+        "sites": "left", "attempts": "attempt", "cost": "spent.usd", "reason": "reason", "signature": "signature",
+        "flags": "flags",
+    }  # fmt: skip
 
     path: str
     activity: Activity
@@ -58,21 +63,9 @@ class FileRow:
         """The price of its model calls; empty if there were none."""
         return format_price(self.spent) * bool(self.spent.calls)
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare, by field."""
-        return {
-            "path": self.path,
-            "state": self.activity.value,
-            "status": self.status.value,
-            "owner": self.owner,
-            "step": self.step,
-            "sites": self.left,
-            "attempts": float(self.attempt),
-            "cost": self.spent.known_usd,
-            "reason": self.reason,
-            "signature": self.signature,
-            "flags": " ".join(self.flags),
-        }
+
+FILE_KEYS = tuple(FileRow.FILTER_FIELDS)
+"""What files can be filtered by."""
 
 
 def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:

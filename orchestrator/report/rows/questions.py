@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import ClassVar
 
 from orchestrator.domain.ids import TaskId, parse_tier_task, parse_unit_id, parse_unit_task
 from orchestrator.domain.migration.files import FileStatus
@@ -13,10 +14,8 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import UsageProblem
-from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 
-QUESTION_KEYS = ("item", "matter", "title", "who", "state", "task", "by", "reason", "age")
-"""The fields that a filter can ask for."""
 _DIGITS = 9
 _TITLE_CHARS = 500
 _ASKS = {
@@ -26,12 +25,17 @@ _ASKS = {
 
 
 @dataclass(frozen=True)
-class QuestionRow:
+class QuestionRow(FilteredByAttributes):
     """A question with what a person has to know to answer it.
 
     `number` counts what waits from 1, as `:approve 1` does; 0 once answered. `age_s` is since it was put, `left_s`
     until `default` counts; None where that is not known, or never. `blocks` says what does not go on without.
     """
+
+    FILTER_FIELDS: ClassVar = {
+        "item": "item", "matter": "matter", "title": "title", "who": "who", "state": "state", "task": "task",
+        "by": "by", "reason": "reason", "age": "age_s",
+    }  # fmt: skip
 
     number: int
     item: str
@@ -53,19 +57,14 @@ class QuestionRow:
         """True while it waits for an answer."""
         return self.number > 0
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare, by field."""
-        return {
-            "item": self.item,
-            "matter": self.matter,
-            "title": self.title,
-            "who": self.who,
-            "state": "ask" if self.is_open else self.decision or "moot",
-            "task": self.task,
-            "by": self.by,
-            "reason": self.reason,
-            "age": self.age_s,
-        }
+    @property
+    def state(self) -> str:
+        """`ask`, the decision, or `moot` where it needs none any more."""
+        return "ask" if self.is_open else self.decision or "moot"
+
+
+QUESTION_KEYS = tuple(QuestionRow.FILTER_FIELDS)
+"""The fields that a filter can ask for."""
 
 
 def build_question_rows(state: RunState, now: datetime) -> list[QuestionRow]:

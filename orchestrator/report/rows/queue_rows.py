@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, islice
+from typing import ClassVar
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
@@ -14,22 +15,25 @@ from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateName, GateStatus, TaskGates
-from orchestrator.report.rows.row_filter import FilterValue
+from orchestrator.report.rows.row_filter import FilteredByAttributes
 from orchestrator.report.rows.task_activities import TaskActivities
 
-QUEUE_KEYS = ("unit", "task", "state", "attempt", "title", "reason")
-"""What a queue can be filtered by."""
 MOST_ENDED = 200
 """So many of what landed are listed, and as many of what was ejected and of what was refused."""
 _CHARS = 300
 
 
 @dataclass(frozen=True)
-class QueueRow:
+class QueueRow(FilteredByAttributes):
     """A unit of the queue. `place` counts from 1 in the order of landing, 0 for what is not queued.
 
     `at` is when it landed, was ejected or refused, as far as that is recent enough to be known.
     """
+
+    FILTER_FIELDS: ClassVar = {
+        "unit": "unit", "task": "task", "state": "activity.value", "attempt": "attempt", "title": "title",
+        "reason": "note",
+    }  # fmt: skip
 
     unit: UnitId
     task: TaskId
@@ -41,16 +45,9 @@ class QueueRow:
     note: str = ""
     at: datetime | None = None
 
-    def get_filter_values(self) -> Mapping[str, FilterValue]:
-        """Return the values that filters compare, by field."""
-        return {
-            "unit": self.unit,
-            "task": self.task,
-            "state": self.activity.value,
-            "attempt": float(self.attempt),
-            "title": self.title,
-            "reason": self.note,
-        }
+
+QUEUE_KEYS = tuple(QueueRow.FILTER_FIELDS)
+"""What a queue can be filtered by."""
 
 
 def build_queue_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[QueueRow]:

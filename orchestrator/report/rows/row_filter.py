@@ -11,7 +11,7 @@ from orchestrator.errors import UsageProblem
 _TERM = compile_lazily(r'(?P<no>-?)(?:(?P<key>[a-z_]+):)?(?P<value>"[^"]*"|\S+)')
 _NUMBER = compile_lazily(r"(?P<sign><=|>=|<|>|=)(?P<number>\d+(?:\.\d+)?)")
 _SIGNS = {"<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__, "=": float.__eq__}
-FilterValue = str | float | None
+FilterValue = str | float | tuple[str, ...] | None
 
 
 class FilteredByAttributes:
@@ -75,6 +75,8 @@ def parse_filter(text: str, keys: Sequence[str]) -> RowFilter:
 
 
 def _matches_value(field: FilterValue, value: str) -> bool:
+    if isinstance(field, tuple):
+        field = " ".join(field)
     if isinstance(field, int | float) and not isinstance(field, bool):
         asked = _NUMBER.fullmatch(value)
         if asked:

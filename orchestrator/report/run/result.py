@@ -1,16 +1,20 @@
-"""Build what `run` and `migrate run` print with --json."""
+"""Build what `run`, `migrate run` and `status` print with --json."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.judging.check import Receipt, TestCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
-from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.pull_request.description import get_head_receipts
+from orchestrator.report.cost.budgets import build_account_usage, build_accounts, build_budgets, build_usage_amount
+from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.run import model
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result
@@ -143,21 +147,61 @@ def _sum_test_counts(receipts: Iterable[Receipt]) -> TestCounts | None:
 
 
 def _build_spending(state: RunState) -> model.RunSpending:
-    spent, at_risk = state.spend.total, state.spend.at_risk
+    at_risk = state.spend.at_risk
     return model.RunSpending(
-        usd=_get_known_usd(spent),
-        usd_known=float(spent.cost_usd),
-        unpriced_calls=spent.unpriced_calls,
+        **dict(build_usage_amount(state.spend.total)),
         possibly_billed_calls=state.spend.possibly_billed_calls,
-        at_risk_usd=_get_known_usd(at_risk),
+        at_risk_usd=at_risk.usd,
         at_risk_tokens=at_risk.tokens,
-        tokens=spent.tokens,
-        calls=spent.calls,
         wall_s=round(state.wall_s, 1),
     )
 
 
-def _get_known_usd(usage: Usage) -> float | None:
-    if usage.unpriced_calls:
+STATUS_PROJECTION = "status"
+"""The name under which the journal keeps this projection."""
+
+
+def render_status_json(state: RunState, journal: Path) -> str:
+    """Return the status as JSON, for the journal's projection."""
+    return json.dumps(build_status(state, journal).as_object(), ensure_ascii=False)
+
+
+def build_status(state: RunState, journal: Path) -> model.RunStatus:
+    """Return where a run stands; its reader fills in `is_live` and `disk`."""
+    accounts = build_accounts(state)
+    return model.RunStatus(
+        **build_run_result(state, journal).copy_fields(),
+        seq=state.seq,
+        budget=build_budgets(state),
+        plan=tuple(_build_task(state, task, accounts) for task in state.tasks.values()),
+        file_status=Counter(file.status for file in state.migration.files.values()),
+        steps=state.migration.step_seconds,
+        trials=len(state.trials),
+        landings=tuple(model.LandedUnits(commit=landing.new, units=landing.units) for landing in state.landings),
+        burndown=_build_burndown(state),
+        models=tuple(sorted({session.model for session in state.sessions.values()})),
+    )
+
+
+def _build_burndown(state: RunState) -> Burndown | None:
+    if state.run.mode != "migration":
         return None
-    return float(usage.cost_usd)
+    from orchestrator.report.migration.burndown import build_burndown  # a goal's engine does without it
+
+    return build_burndown(state)
+
+
+def _build_task(state: RunState, task: TaskState, accounts: Accounts) -> model.PlannedTask:
+    spec = task.spec
+    usage = state.spend.by_task.get(spec.id, Usage())
+    return model.PlannedTask(
+        **dict(spec),
+        status=task.status,
+        reason=task.reason,
+        cause=task.cause,
+        attempts=tuple(model.PlannedAttempt(**dict(attempt)) for attempt in task.attempts),
+        verdicts=tuple(model.PlannedVerdict(attempt=given.number, **dict(given.verdict)) for given in task.verdicts),
+        calls=usage.calls,
+        tokens=usage.tokens,
+        budget=build_account_usage(accounts.get_task_account(spec.id)),
+    )

@@ -29,7 +29,7 @@ class PlanRow(FilteredByAttributes):
 
     FILTER_FIELDS: ClassVar = {
         "task": "id", "title": "title", "state": "activity.value", "status": "status.value", "kind": "kind",
-        "cause": "cause", "reason": "note", "model": "model", "attempts": "attempts", "cost": "spent.known_usd",
+        "cause": "cause", "reason": "note", "model": "model", "attempts": "attempts", "cost": "spent.usd",
     }  # fmt: skip
 
     id: TaskId

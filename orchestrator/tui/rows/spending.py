@@ -142,7 +142,7 @@ class SpendRow(FilteredByAttributes):
     """
 
     FILTER_FIELDS: ClassVar = {
-        "name": "name", "status": "detail", "attempts": "attempts", "cost": "spent.known_usd", "tokens": "spent.tokens",
+        "name": "name", "status": "detail", "attempts": "attempts", "cost": "spent.usd", "tokens": "spent.tokens",
         "calls": "spent.calls",
     }  # fmt: skip
 
@@ -199,7 +199,7 @@ def _list_amounts(state: RunState) -> Iterator[str]:
     limit = ""
     if account.limit.usd:
         limit = f" of {format_dollars(account.limit.usd)}"
-        if (known := spent.known_usd) is not None:
+        if (known := spent.usd) is not None:
             limit += f" ({known / account.limit.usd:.0%})"
     yield f"spent {format_price(spent)}{limit}"
     if state.ended is None and spent.calls:

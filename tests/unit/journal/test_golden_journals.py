@@ -15,7 +15,7 @@ from orchestrator.journal.damage.repair import repair_journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from orchestrator.journal.storage.schema import SCHEMA_VERSION
-from orchestrator.report.run.status import build_status
+from orchestrator.report.run.result import build_status
 from tests.golden import DATA, check_golden
 
 JOURNALS = DATA / "journals"

@@ -6,7 +6,7 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.report.migration.burndown import build_failure_signatures
-from orchestrator.report.migration.file_groups import build_file_groups
+from orchestrator.report.migration.file_groups import GROUP_KEYS, build_file_groups
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
 from orchestrator.report.rows.row_filter import parse_filter
@@ -40,6 +40,16 @@ def test_files_that_failed_come_first_with_why_in_one_clean_line() -> None:
     assert "\x1b" not in rows[0].reason
     late = parse_filter("state:retry step:codemod", FILE_KEYS)
     assert [row.path for row in rows if late.matches_row(row.get_filter_values())] == ["app/test_d.py"]
+
+
+def test_whole_numbers_and_flags_can_be_filtered_by() -> None:
+    groups = build_file_groups(told(), "dir")
+    for row in groups:
+        wanted = parse_filter(f"files:{row.files} done:{row.done}", GROUP_KEYS)
+        assert row.name in [one.name for one in groups if wanted.matches_row(one.get_filter_values())]
+    files = build_file_rows(told(), told().migration.files.values())
+    flagged = parse_filter("flags:uncovered", FILE_KEYS)
+    assert [row.path for row in files if flagged.matches_row(row.get_filter_values())] == ["lib/test_f.py"]
 
 
 def test_what_models_cost_for_a_file_is_na_where_nobody_knows() -> None:

@@ -15,7 +15,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.checksums import compute_text_sum
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.report.read_model import Document, Omittable
-from orchestrator.report.run.status import render_status_json
+from orchestrator.report.run.result import render_status_json
 from tests.running.kept_runs import kept_run
 from tests.unit.journal.test_golden_journals import KEPT, restore
 
