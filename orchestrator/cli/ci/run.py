@@ -9,25 +9,15 @@ from pydantic import TypeAdapter
 
 from orchestrator.ci.lease import get_job_name
 from orchestrator.ci_jobs.job import JobRequest
+from orchestrator.cli import arguments
 from orchestrator.cli.ci.job import run_ci_job
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import (
-    DIRECTORY,
-    FILE,
-    Duration,
-    VerbArguments,
-    add_role_options,
-    goal_options,
-    read_goal,
-    repository_options,
-    run_options,
-)
 from orchestrator.cli.output import exit_with
 
 _MIN_BEATS = 2
 
 
-class _JobArguments(VerbArguments):
+class _JobArguments(arguments.VerbArguments):
     """The values of the options of `ci run`."""
 
     key: str
@@ -43,30 +33,36 @@ class _JobArguments(VerbArguments):
 
 @click.command("run")
 @click.argument("goal", required=False)
-@repository_options
+@arguments.repository_options
 @click.option("--key", metavar="KEY", default="", help="What the jobs of one run have in common, such as issue-12.")
 @click.option("--resume", "wanted", metavar="RUN", default="", help="Go on with this run, also where KEY is not named.")
-@click.option("--recipe", type=FILE, metavar="FILE", help="Begin a migration by this recipe instead of a GOAL.")
+@click.option(
+    "--recipe", type=arguments.FILE, metavar="FILE", help="Begin a migration by this recipe instead of a GOAL."
+)
 @click.option(
     "--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the PR branch."
 )
 @click.option(
     "--handover",
-    type=DIRECTORY,
+    type=arguments.DIRECTORY,
     metavar="DIR",
     help="Reach no remote: go on from refs/orchestrate/* of this clone, and leave the state in DIR for `ci publish`.",
 )
-@click.option("--save-every", type=Duration(), default="5m", help="Leave the state after this time, and each landing.")
-@click.option("--stale-after", type=Duration(), default="15m", help="Take the place of a job not heard of for so long.")
+@click.option(
+    "--save-every", type=arguments.Duration(), default="5m", help="Leave the state after this time, and each landing."
+)
+@click.option(
+    "--stale-after", type=arguments.Duration(), default="15m", help="Take the place of a job not heard of for so long."
+)
 @click.option(
     "--max-hops", type=click.IntRange(1), metavar="N", help="Jobs in all that may work on the run; 20 at first."
 )
 @click.option("--restart", "is_anew", is_flag=True, help="Begin anew, whatever the key's last run was.")
-@goal_options
-@add_role_options(
+@arguments.goal_options
+@arguments.add_role_options(
     "As for `orchestrate run`.", "Attempts that run at the same time.", "Hard stop for the cost of all jobs together."
 )
-@run_options
+@arguments.run_options
 def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
     """Begin to carry GOAL to a PR branch (`-` reads it from standard input), or go on with it: one job of a CI system.
 
@@ -86,7 +82,7 @@ def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
     Exit codes: those of `orchestrate run`; 5 limit reached (of time, money or jobs), 8 another job works on the run.
     0 always comes with a pull request, or with evidence that nothing had to change.
     """
-    goal = read_goal(goal or "")
+    goal = arguments.read_goal(goal or "")
     if goal and given["recipe"]:
         raise click.UsageError("a GOAL and --recipe exclude each other")
     if not (given["key"] or given["wanted"]):

@@ -11,19 +11,10 @@ from orchestrator.ci.forge_event import JobDefaults, JobOrder, parse_event
 from orchestrator.ci.job_outputs import write_outputs
 from orchestrator.ci_jobs.handover import import_run_of_key, select_waiting_item
 from orchestrator.ci_jobs.publish import PublishedRun, PublishRequest, publish_run
+from orchestrator.cli import arguments
 from orchestrator.cli.control.delivery import deliver_command
 from orchestrator.cli.documents import CiEventDocument
 from orchestrator.cli.flags import Flags, build_options
-from orchestrator.cli.options import (
-    DIRECTORY,
-    FILE,
-    Duration,
-    VerbArguments,
-    common_options,
-    config_options,
-    json_option,
-    repository_options,
-)
 from orchestrator.cli.output import exit_with, print_document, print_lines, print_object
 from orchestrator.domain.commands.definitions import Approve, Deny
 from orchestrator.domain.text.encoding import decode_json
@@ -38,7 +29,7 @@ _GOAL_CHARS = 200
 @click.argument("words", nargs=-1, required=True, metavar="approve|deny [ITEM]")
 @click.option("--key", required=True, metavar="KEY", help="Of the jobs that carry the run on.")
 @click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
-@common_options
+@arguments.common_options
 def answer_command(words: tuple[str, ...], key: str, reason: str, repo: Path, state: str, as_json: bool) -> None:
     """Answer what the run of KEY asks, from what was fetched into this clone; `ci run` then goes on with the answer.
 
@@ -58,10 +49,12 @@ def answer_command(words: tuple[str, ...], key: str, reason: str, repo: Path, st
 
 
 @click.command("event")
-@click.option("--goal-file", type=FILE, help="Where the goal goes; empty if there is none.")
-@click.option("--time-limit", type=Duration(), default="5h30m", metavar="5h30m", help="The most that a job may work.")
+@click.option("--goal-file", type=arguments.FILE, help="Where the goal goes; empty if there is none.")
+@click.option(
+    "--time-limit", type=arguments.Duration(), default="5h30m", metavar="5h30m", help="The most that a job may work."
+)
 @click.option("--budget-usd", default="", metavar="USD", help="What a run may cost where the event does not say.")
-@json_option
+@arguments.json_option
 def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as_json: bool) -> None:
     """Tell what the event of this job asks for: a goal, a run to go on with, an answer. For GitHub workflows.
 
@@ -104,16 +97,21 @@ def _render_order(order: JobOrder) -> list[str]:
 
 
 @click.command("publish")
-@click.argument("directory", type=DIRECTORY, metavar="DIR")
-@repository_options
+@click.argument("directory", type=arguments.DIRECTORY, metavar="DIR")
+@arguments.repository_options
 @click.option("--remote", metavar="NAME", default="origin", help="Where the state lies between jobs, and the branches.")
 @click.option("--issue", type=click.IntRange(1), metavar="N", help="The issue to tell, in one comment that is kept.")
 @click.option("--merge-request", "by_push", is_flag=True, help="Let the push open merge requests, as GitLab can.")
 @click.option("--outputs", metavar="FILE", default="", help="Write NAME=VALUE lines there, as to $GITHUB_OUTPUT.")
-@config_options
-@json_option
+@arguments.config_options
+@arguments.json_option
 def publish_command(
-    directory: Path, remote: str, issue: int | None, by_push: bool, outputs: str, **given: Unpack[VerbArguments]
+    directory: Path,
+    remote: str,
+    issue: int | None,
+    by_push: bool,
+    outputs: str,
+    **given: Unpack[arguments.VerbArguments],
 ) -> None:
     """Publish what `orchestrate ci run --handover DIR` left: the state for the next job, branches, pull requests.
 
