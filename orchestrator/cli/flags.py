@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.options import VerbArguments
+from orchestrator.cli.arguments import VerbArguments
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.project.options import Options

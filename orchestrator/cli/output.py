@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 
 import click
 
-from orchestrator.cli.options import FILE_OR_STDOUT
+from orchestrator.cli.arguments import FILE_OR_STDOUT
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls

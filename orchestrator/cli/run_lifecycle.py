@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import click
 
+from orchestrator.cli.arguments import VerbArguments
 from orchestrator.cli.engine_follower import Detached, follow_engine, start_background_engine
-from orchestrator.cli.options import VerbArguments
 from orchestrator.cli.output import convert_to_user_error, exit_with, print_message, print_object, warn_if_unsafe
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState

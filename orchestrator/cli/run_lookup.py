@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.options import common_options
+from orchestrator.cli.arguments import common_options
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner

@@ -25,7 +25,7 @@ from orchestrator.hands.policy_resolution import (
     resolve_policy,
     select_backend,
 )
-from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.sandbox.backend import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_host_errors

@@ -12,9 +12,8 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
 from orchestrator.hands.sandbox import backend_trials
-from orchestrator.hands.sandbox.backend import Backend
+from orchestrator.hands.sandbox.backend import Backend, HostPaths, is_system_folder
 from orchestrator.hands.sandbox.backend_trials import BackendTrial
-from orchestrator.hands.sandbox.host_paths import HostPaths, is_system_folder
 from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing
 from orchestrator.hands.toolchain import resolution, shared_paths
 from worktrees.repositories.repository import GitRepository

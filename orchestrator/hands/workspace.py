@@ -18,8 +18,7 @@ from orchestrator.hands.files import shadow_git, workspace_files
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
-from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountPlan
-from orchestrator.hands.sandbox.mounts import Mount
+from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log

@@ -5,10 +5,10 @@ import click
 from orchestrator.cli.lazy_group import LazyGroup, Verb
 
 VERBS = {
-    "run": Verb("ci.run", "Begin a run, or go on with it where the job before stopped."),
-    "publish": Verb("ci.steps", "Publish what a job left that may only read: state, branches, pull requests."),
-    "answer": Verb("ci.steps", "Answer what a run asks, before the next job goes on with it."),
-    "event": Verb("ci.steps", "Tell what the event of a GitHub workflow asks for."),
+    "run": Verb("ci.verbs", "Begin a run, or go on with it where the job before stopped."),
+    "publish": Verb("ci.verbs", "Publish what a job left that may only read: state, branches, pull requests."),
+    "answer": Verb("ci.verbs", "Answer what a run asks, before the next job goes on with it."),
+    "event": Verb("ci.verbs", "Tell what the event of a GitHub workflow asks for."),
 }
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from orchestrator.cli.arguments import common_options
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.documents import InboxDocument, SentCommand
-from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target

@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from orchestrator.cli.options import FILE, repository_options
+from orchestrator.cli.arguments import FILE, repository_options
 from orchestrator.cli.output import exit_with
 from orchestrator.cli.run_lookup import find_state_directory, format_location_options
 from orchestrator.errors import UsageProblem

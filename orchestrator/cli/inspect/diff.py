@@ -6,8 +6,8 @@ from pathlib import Path
 import anyio
 import click
 
+from orchestrator.cli.arguments import repository_options
 from orchestrator.cli.journal_reader import read_state_tolerantly
-from orchestrator.cli.options import repository_options
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.text.truncation import show_control_characters
 from orchestrator.run_control.diffs import render_change

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from orchestrator import __version__
+from orchestrator.cli.arguments import common_options
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, open_run_journal, read_state_tolerantly
-from orchestrator.cli.options import common_options
 from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.event import RecordedEvent

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.arguments import common_options
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
-from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import find_state_directory
 from orchestrator.domain.run.state import RunState

@@ -8,16 +8,8 @@ import anyio
 import click
 
 from orchestrator import __version__
+from orchestrator.cli import arguments
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import (
-    FILE,
-    FILE_OR_STDOUT,
-    VerbArguments,
-    config_options,
-    json_option,
-    read_only_option,
-    repository_options,
-)
 from orchestrator.cli.output import exit_with, format_json, print_document, print_message, write_report_file
 from orchestrator.cli.run_lifecycle import print_failure_as_json
 from orchestrator.discovery.site_check import SiteCheckRequest, check_sites
@@ -30,7 +22,7 @@ from orchestrator.report.migration.site_check import render_github_annotations, 
 _TOO_MANY = 3
 
 
-class _CheckArguments(VerbArguments):
+class _CheckArguments(arguments.VerbArguments):
     """The values of the options of `migrate check`."""
 
     max_sites: int | None
@@ -40,21 +32,21 @@ class _CheckArguments(VerbArguments):
 
 
 @click.command("check")
-@click.argument("recipe", type=FILE)
+@click.argument("recipe", type=arguments.FILE)
 @click.option("--max-sites", type=click.IntRange(min=0), metavar="N", help="For all sites together; else each target.")
 @click.option("--ref", default="", metavar="REV", help="The commit to look at; what is checked out if not given.")
 @click.option("--since", default="", metavar="REV", help="Tell which sites this commit did not have.")
 @click.option(
     "--sarif",
     "sarif_file",
-    type=FILE_OR_STDOUT,
+    type=arguments.FILE_OR_STDOUT,
     metavar="FILE",
     help="Write the sites for a code scanning service; - is standard output.",
 )
-@repository_options
-@read_only_option
-@config_options
-@json_option
+@arguments.repository_options
+@arguments.read_only_option
+@arguments.config_options
+@arguments.json_option
 def check_command(recipe: Path, **given: Unpack[_CheckArguments]) -> None:
     """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps none.
 

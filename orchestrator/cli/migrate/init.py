@@ -6,8 +6,8 @@ from pathlib import Path
 import anyio
 import click
 
+from orchestrator.cli.arguments import DIRECTORY, FILE, json_option
 from orchestrator.cli.documents import RecipeSchemaDocument, TemplateRow, TemplatesDocument
-from orchestrator.cli.options import DIRECTORY, FILE, json_option
 from orchestrator.cli.output import print_document
 from orchestrator.migrate.bundled import load_templates
 from orchestrator.migrate.recipe.json_schema import build_recipe_schema

@@ -7,22 +7,9 @@ from typing import Unpack
 import anyio
 import click
 
+from orchestrator.cli import arguments
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.flags import build_options, build_rerun_options
-from orchestrator.cli.options import (
-    FILE,
-    FILE_OR_STDOUT,
-    VerbArguments,
-    add_role_options,
-    config_options,
-    detach_option,
-    engine_limit_options,
-    json_option,
-    no_cache_option,
-    no_sandbox_option,
-    repository_options,
-    resume_options,
-)
 from orchestrator.cli.output import exit_with, print_document, print_message
 from orchestrator.cli.run_lifecycle import print_failure_as_json, run_with_engine
 from orchestrator.cli.run_lookup import has_live_engine
@@ -37,10 +24,10 @@ from orchestrator.project.recipe_trust import load_trusted_recipe
 from orchestrator.run_control.control import RunLocation, prepare_resume, send_command
 from orchestrator.run_control.migration_commands import build_revise_command, list_due_groups
 
-_RECIPE = click.argument("recipe", type=FILE)
+_RECIPE = click.argument("recipe", type=arguments.FILE)
 
 
-class _RunArguments(VerbArguments):
+class _RunArguments(arguments.VerbArguments):
     """The values of the options of `migrate run`."""
 
     only: tuple[str, ...]
@@ -53,8 +40,8 @@ class _RunArguments(VerbArguments):
 
 @click.command("run")
 @_RECIPE
-@repository_options
-@add_role_options(
+@arguments.repository_options
+@arguments.add_role_options(
     "For steps that ask a model: worker, judge, worker.VARIANT or judge.LENS.",
     "Files that models work on at the same time.",
 )
@@ -68,18 +55,18 @@ class _RunArguments(VerbArguments):
 @click.option("--dry-run", is_flag=True, help="Write nothing but a report of what the steps make of the files.")
 @click.option(
     "--report",
-    type=FILE_OR_STDOUT,
+    type=arguments.FILE_OR_STDOUT,
     metavar="FILE",
     help="With --dry-run: the report as Markdown; - is standard output.",
 )
 @click.option("--diff", is_flag=True, help="With --dry-run: the unified diff as well.")
 @click.option("--verify", is_flag=True, help="With --dry-run: run the checks on the base and on all changes together.")
-@detach_option
-@engine_limit_options
-@no_sandbox_option
-@no_cache_option
-@config_options
-@json_option
+@arguments.detach_option
+@arguments.engine_limit_options
+@arguments.no_sandbox_option
+@arguments.no_cache_option
+@arguments.config_options
+@arguments.json_option
 def run_command(recipe: Path, **given: Unpack[_RunArguments]) -> None:
     """Carry out RECIPE and land every file that is green together with all others that land.
 
@@ -131,11 +118,11 @@ def _create_run(options: Options, recipe: Path, work_filter: WorkFilter) -> tupl
 
 @click.command("plan")
 @_RECIPE
-@repository_options
-@config_options
+@arguments.repository_options
+@arguments.config_options
 @click.option("--all", "shows_all", is_flag=True, help="List every file, directory and shard.")
-@json_option
-def plan_command(recipe: Path, shows_all: bool, **given: Unpack[VerbArguments]) -> None:
+@arguments.json_option
+def plan_command(recipe: Path, shows_all: bool, **given: Unpack[arguments.VerbArguments]) -> None:
     """Show what RECIPE has in scope and how it is divided: sites, owners, sample, shards, steps. Changes nothing.
 
     \b
@@ -155,13 +142,15 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[VerbArguments]) 
 
 @click.command("resume")
 @click.argument("run", required=False)
-@repository_options
-@resume_options
+@arguments.repository_options
+@arguments.resume_options
 @click.option(
-    "--recipe", type=FILE, help="Go on by this edited recipe; only files that it makes a difference to are done again."
+    "--recipe",
+    type=arguments.FILE,
+    help="Go on by this edited recipe; only files that it makes a difference to are done again.",
 )
-@json_option
-def resume_command(run: str | None, recipe: Path | None, **given: Unpack[VerbArguments]) -> None:
+@arguments.json_option
+def resume_command(run: str | None, recipe: Path | None, **given: Unpack[arguments.VerbArguments]) -> None:
     """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
 
     Of a run that has ended, pull requests are opened that had to wait for others to be merged.

@@ -10,8 +10,8 @@ import anyio
 import click
 
 from orchestrator.app.run_execution import RunExit, resume_run
+from orchestrator.cli.arguments import repository_options
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import repository_options
 from orchestrator.cli.output import exit_with, print_message
 from orchestrator.project.options import Options
 

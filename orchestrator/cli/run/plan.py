@@ -7,9 +7,9 @@ import anyio
 import click
 
 from orchestrator.app.goal_planning import plan_goal
+from orchestrator.cli.arguments import VerbArguments, config_options, contract_options, json_option, repository_options
 from orchestrator.cli.documents import PlanDocument
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import VerbArguments, config_options, contract_options, json_option, repository_options
 from orchestrator.cli.output import print_document
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import Plan

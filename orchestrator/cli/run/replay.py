@@ -7,8 +7,8 @@ import anyio
 import click
 
 from orchestrator.app.replay_models import ReplayOptions
+from orchestrator.cli.arguments import VerbArguments, json_option, read_only_option, repository_options, settings_option
 from orchestrator.cli.flags import build_rerun_options
-from orchestrator.cli.options import VerbArguments, json_option, read_only_option, repository_options, settings_option
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lifecycle import print_failure_as_json

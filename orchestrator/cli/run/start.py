@@ -6,18 +6,8 @@ from typing import Any, Unpack
 import anyio
 import click
 
+from orchestrator.cli import arguments
 from orchestrator.cli.flags import build_options, build_rerun_options
-from orchestrator.cli.options import (
-    VerbArguments,
-    add_role_options,
-    detach_option,
-    goal_options,
-    json_option,
-    read_goal,
-    repository_options,
-    resume_options,
-    run_options,
-)
 from orchestrator.cli.run_lifecycle import run_with_engine
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.state.derivation import read_state
@@ -44,7 +34,7 @@ class GoalOrSubcommand(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-class _StartArguments(VerbArguments):
+class _StartArguments(arguments.VerbArguments):
     """The values of the options of `run`."""
 
     dry_run: bool
@@ -52,12 +42,14 @@ class _StartArguments(VerbArguments):
 
 @click.command("run", cls=GoalOrSubcommand)
 @click.argument("goal")
-@repository_options
-@goal_options
-@add_role_options("planner, worker, judge, worker.VARIANT or judge.LENS.", "Attempts that run at the same time.")
+@arguments.repository_options
+@arguments.goal_options
+@arguments.add_role_options(
+    "planner, worker, judge, worker.VARIANT or judge.LENS.", "Attempts that run at the same time."
+)
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
-@detach_option
-@run_options
+@arguments.detach_option
+@arguments.run_options
 def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
 
@@ -82,7 +74,7 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     or only models, providers or tests stood in the way, 7 environment or credentials, 8 locked, 75 provider down,
     130/143 stopped after a checkpoint.
     """
-    goal = read_goal(goal)
+    goal = arguments.read_goal(goal)
     if not goal:
         raise click.UsageError("the goal is empty")
     options = build_options(given)
@@ -107,10 +99,10 @@ _WORDS = {"export": "export_command", "import": "import_command"}
 
 @click.command("resume")
 @click.argument("run", required=False)
-@repository_options
-@resume_options
-@json_option
-def resume_command(run: str | None, **given: Unpack[VerbArguments]) -> None:
+@arguments.repository_options
+@arguments.resume_options
+@arguments.json_option
+def resume_command(run: str | None, **given: Unpack[arguments.VerbArguments]) -> None:
     """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9.
 
     Nothing recorded is lost and nothing lands twice. A model call that was under way is made again.

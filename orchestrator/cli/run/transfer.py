@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import click
 
+from orchestrator.cli.arguments import FILE, common_options
 from orchestrator.cli.documents import ExportDocument, ImportDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import FILE, common_options
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.portable.run_import import ImportedRun
 from orchestrator.project.options import Options

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
+from orchestrator.cli.arguments import DIRECTORY, config_options, json_option
 from orchestrator.cli.documents import ConfigDocument, SchemaRow, SchemasDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import DIRECTORY, config_options, json_option
 from orchestrator.cli.output import print_document, print_object
 from orchestrator.cli.run_lookup import find_checkout_root
 from orchestrator.config.layers import iterate_leaf_values, load_config

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.options import json_option
+from orchestrator.cli.arguments import json_option
 from orchestrator.cli.output import exit_with, print_message, print_object
 from orchestrator.cli.progress import choose_watcher
 from orchestrator.cli.run_lookup import format_location_options

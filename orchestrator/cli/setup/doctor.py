@@ -5,9 +5,9 @@ from typing import Unpack
 import anyio
 import click
 
+from orchestrator.cli.arguments import VerbArguments, config_options, json_option, read_only_option, repository_options
 from orchestrator.cli.documents import DoctorDocument, RequirementCheck
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import VerbArguments, config_options, json_option, read_only_option, repository_options
 from orchestrator.cli.output import exit_with, print_alarm, print_lines, print_object
 from orchestrator.doctor.checks import DoctorFinding, check_requirements
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER

@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import click
 
+from orchestrator.cli.arguments import common_options
 from orchestrator.cli.documents import RepairDocument
 from orchestrator.cli.flags import Flags
-from orchestrator.cli.options import common_options
 from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.domain.text.listing import limit_lines

@@ -10,16 +10,9 @@ import anyio
 import click
 
 from orchestrator.app.hands_exec import open_sandbox_command
+from orchestrator.cli import arguments
 from orchestrator.cli.documents import HandsExecDocument
 from orchestrator.cli.flags import build_options
-from orchestrator.cli.options import (
-    VerbArguments,
-    config_options,
-    json_option,
-    no_sandbox_option,
-    read_only_option,
-    repository_options,
-)
 from orchestrator.cli.output import CommandOutput, exit_with, print_lines, print_message, print_object, warn_if_unsafe
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import UsageProblem
@@ -50,13 +43,13 @@ def hands_command() -> None:
 @click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True, help="What it may reach.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
 @click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
-@read_only_option
-@no_sandbox_option
-@repository_options
-@config_options
-@json_option
+@arguments.read_only_option
+@arguments.no_sandbox_option
+@arguments.repository_options
+@arguments.config_options
+@arguments.json_option
 def exec_command(
-    words: tuple[str, ...], *, tier: int, timeout: float | None, explain: bool, **given: Unpack[VerbArguments]
+    words: tuple[str, ...], *, tier: int, timeout: float | None, explain: bool, **given: Unpack[arguments.VerbArguments]
 ) -> None:
     """Run one command exactly as a worker's would run, and leave with its exit code.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.options import DIRECTORY, Duration, json_option
+from orchestrator.cli.arguments import DIRECTORY, Duration, json_option
 from orchestrator.cli.output import print_document, print_message
 from orchestrator.project.options import Options
 from orchestrator.scaffold.project_file import ProjectFile, ProjectFileRequest, write_project_file

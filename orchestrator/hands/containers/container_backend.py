@@ -23,9 +23,8 @@ from orchestrator.hands.files.directory_trees import create_private_folder
 from orchestrator.hands.limits.rlimits import cap_by_hard_limit, wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
-from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.backend import ExecutionRequest, Mount, MountKind, MountPlan, sort_mounts
 from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER, LayoutBackend, SandboxLayout, build_layout
-from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script

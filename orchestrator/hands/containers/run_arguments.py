@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from orchestrator.hands.policy import CommandLimits
+from orchestrator.hands.sandbox.backend import Mount, MountKind, sort_mounts
 from orchestrator.hands.sandbox.etc_files import HOST_NAME, SandboxUser
 from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
-from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 
 CONTROL_FOLDER = "/run/control"
 """The folder inside from which the harness can be called; nothing answers there once a container is up."""

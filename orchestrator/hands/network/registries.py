@@ -16,7 +16,7 @@ from orchestrator.hands.network import package_file_hosts
 from orchestrator.hands.network.package_file_hosts import get_url_host_port, strip_credentials
 from orchestrator.hands.network.pip_npm_settings import NpmSettings, PipSettings, read_npm_settings, read_pip_settings
 from orchestrator.hands.policy import Registries, RegistryGrant
-from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.backend import HostPaths
 
 REGISTRIES_FOLDER = "/run/registries"
 _PLAIN_PORT = ":80"

@@ -18,10 +18,9 @@ from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.network.registries import REGISTRIES_FOLDER
 from orchestrator.hands.policy import Registries
 from orchestrator.hands.sandbox import etc_files
-from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.backend import ExecutionRequest, Mount, MountPlan, build_read_only_mount
 from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
 from orchestrator.hands.sandbox.filesystem_layout import LayoutBackend, SandboxLayout, build_layout
-from orchestrator.hands.sandbox.mounts import Mount, build_read_only_mount
 from orchestrator.hands.sandbox.program_search import BackendContext, SandboxPrograms, find_sandbox_programs
 from orchestrator.hands.seccomp import bpf_filter
 from orchestrator.ports.hands import CommandResult, ShellCommand

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from orchestrator.hands.sandbox.backend import Mount, MountKind, is_system_folder, sort_mounts
 from orchestrator.hands.sandbox.etc_files import HOST_NAME
-from orchestrator.hands.sandbox.host_paths import is_system_folder
-from orchestrator.hands.sandbox.mounts import Mount, MountKind, sort_mounts
 from orchestrator.hands.sandbox.program_search import SandboxPrograms
 
 STAGING_FOLDER = "/run/stage"

@@ -7,18 +7,8 @@ from pathlib import Path, PurePosixPath
 
 from orchestrator.hands.files import shadow_git
 from orchestrator.hands.policy import SandboxPolicy
-from orchestrator.hands.sandbox import etc_files
-from orchestrator.hands.sandbox.backend import MountPlan
+from orchestrator.hands.sandbox import backend, etc_files
 from orchestrator.hands.sandbox.etc_files import SandboxUser
-from orchestrator.hands.sandbox.host_paths import SYSTEM_FOLDERS, HostPaths, is_system_folder
-from orchestrator.hands.sandbox.mounts import (
-    Mount,
-    build_link_mount,
-    build_read_only_mount,
-    build_tmpfs_mount,
-    build_writable_mount,
-    sort_mounts,
-)
 from orchestrator.ports.hands import ShellCommand
 
 EXCHANGE_FOLDER = "/run/files"
@@ -36,7 +26,7 @@ class SandboxLayout:
     """
 
     policy: SandboxPolicy
-    host_paths: HostPaths
+    host_paths: backend.HostPaths
     user: SandboxUser
     user_name: str
     etc: tuple[str, ...]
@@ -47,41 +37,47 @@ class SandboxLayout:
         """The path of a workspace inside, which is that of the user's own checkout."""
         return str(self.host_paths.repository)
 
-    def build_mounts(self, mount_plan: MountPlan, is_writable: bool, exchange: Path | None) -> tuple[Mount, ...]:
+    def build_mounts(
+        self, mount_plan: backend.MountPlan, is_writable: bool, exchange: Path | None
+    ) -> tuple[backend.Mount, ...]:
         """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
         mounts = (*self._iterate_system_mounts(), *self._iterate_workspace_mounts(mount_plan, is_writable))
-        return (*mounts, build_writable_mount(exchange, EXCHANGE_FOLDER)) if exchange is not None else mounts
+        return (*mounts, backend.build_writable_mount(exchange, EXCHANGE_FOLDER)) if exchange is not None else mounts
 
-    def _iterate_system_mounts(self) -> Iterable[Mount]:
+    def _iterate_system_mounts(self) -> Iterable[backend.Mount]:
         size = self.policy.limits.tmpfs_bytes
-        for name in SYSTEM_FOLDERS:
+        for name in backend.SYSTEM_FOLDERS:
             if os.path.lexists(Path("/") / name):
                 yield _mirror_host_folder(Path("/") / name)
-        yield build_read_only_mount(self.fixtures / "etc", "/etc")
+        yield backend.build_read_only_mount(self.fixtures / "etc", "/etc")
         for path in self.etc:
-            yield build_read_only_mount(f"/etc/{path}")
-        yield build_tmpfs_mount("/tmp", size)
-        yield build_link_mount("/var/tmp", "/tmp")
-        yield build_tmpfs_mount(self.user.home, size)
+            yield backend.build_read_only_mount(f"/etc/{path}")
+        yield backend.build_tmpfs_mount("/tmp", size)
+        yield backend.build_link_mount("/var/tmp", "/tmp")
+        yield backend.build_tmpfs_mount(self.user.home, size)
         for path in (*self.policy.read_only, *self.policy.programs):
-            yield build_read_only_mount(path)
+            yield backend.build_read_only_mount(path)
         for hidden in map(Path, self.policy.masked):
             blank = self.fixtures / "blank"
-            yield build_tmpfs_mount(hidden, 4096) if hidden.is_dir() else build_read_only_mount(blank, hidden)
+            yield (
+                backend.build_tmpfs_mount(hidden, 4096)
+                if hidden.is_dir()
+                else backend.build_read_only_mount(blank, hidden)
+            )
 
-    def _iterate_workspace_mounts(self, mount_plan: MountPlan, is_writable: bool) -> Iterable[Mount]:
+    def _iterate_workspace_mounts(self, mount_plan: backend.MountPlan, is_writable: bool) -> Iterable[backend.Mount]:
         checkout = self.host_paths.repository
-        bind = build_writable_mount if is_writable else build_read_only_mount
+        bind = backend.build_writable_mount if is_writable else backend.build_read_only_mount
         yield bind(mount_plan.root, checkout)
         for name, base in mount_plan.shared.items():
-            yield build_read_only_mount(base / name, checkout / name)
-        yield build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")
-        yield build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)
+            yield backend.build_read_only_mount(base / name, checkout / name)
+        yield backend.build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")
+        yield backend.build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)
         if mount_plan.objects:
-            yield build_read_only_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)
+            yield backend.build_read_only_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)
             for other in mount_plan.objects[1:]:
                 if not other.is_relative_to(checkout):
-                    yield build_read_only_mount(other)
+                    yield backend.build_read_only_mount(other)
 
     def build_shell_command(self, command: ShellCommand) -> Sequence[str]:
         """Return the words that run a command in the directory it asks for."""
@@ -109,7 +105,7 @@ class LayoutBackend:
         return self.layout.policy
 
     @property
-    def host_paths(self) -> HostPaths:
+    def host_paths(self) -> backend.HostPaths:
         """The host directories around the work."""
         return self.layout.host_paths
 
@@ -118,12 +114,12 @@ class LayoutBackend:
         """The user that commands run as, in words."""
         return f"as user {self.policy.uid}" if self.policy.uid is not None else "as yourself"
 
-    def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
+    def build_mounts(self, mount_plan: backend.MountPlan) -> tuple[backend.Mount, ...]:
         """Return the mounts of a command in a workspace."""
-        return sort_mounts(self.layout.build_mounts(mount_plan, True, None))
+        return backend.sort_mounts(self.layout.build_mounts(mount_plan, True, None))
 
 
-def build_layout(policy: SandboxPolicy, host_paths: HostPaths, fixtures: Path) -> SandboxLayout:
+def build_layout(policy: SandboxPolicy, host_paths: backend.HostPaths, fixtures: Path) -> SandboxLayout:
     """Prepare the files that every sandbox shares, in the new directory `fixtures`.
 
     Raises:
@@ -147,14 +143,14 @@ def find_shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-def _choose_home(host_paths: HostPaths) -> str:
+def _choose_home(host_paths: backend.HostPaths) -> str:
     """Return the user's own home path, or a spare one where something else stands there.
 
     Tool chains below the home directory stay where they are.
     """
     home = host_paths.home
     is_taken = host_paths.repository == home
-    is_odd = not home.is_absolute() or is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
+    is_odd = not home.is_absolute() or backend.is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
     if is_taken or is_odd or home.is_relative_to(host_paths.repository):
         return _SPARE_HOME
     return str(home)
@@ -163,7 +159,7 @@ def _choose_home(host_paths: HostPaths) -> str:
 _ODD = ("etc", "dev", "proc", "sys", "run", "nonexistent")
 
 
-def _mirror_host_folder(path: Path) -> Mount:
+def _mirror_host_folder(path: Path) -> backend.Mount:
     if path.is_symlink():
-        return build_link_mount(path, path.readlink())
-    return build_read_only_mount(path)
+        return backend.build_link_mount(path, path.readlink())
+    return backend.build_read_only_mount(path)

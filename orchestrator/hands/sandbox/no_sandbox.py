@@ -24,10 +24,8 @@ from orchestrator.hands.execution.sandbox_process import open_text_descriptor
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
-from orchestrator.hands.sandbox.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.sandbox.backend import WORKTREES_FOLDER, ExecutionRequest, HostPaths, Mount, MountPlan
 from orchestrator.hands.sandbox.filesystem_layout import BASE_VARIABLES, find_shell
-from orchestrator.hands.sandbox.host_paths import WORKTREES_FOLDER, HostPaths
-from orchestrator.hands.sandbox.mounts import Mount
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script

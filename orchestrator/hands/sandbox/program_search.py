@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.hands.policy import SandboxPolicy
-from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.backend import HostPaths
 
 _SYSTEM_PATH = ("/usr/bin", "/bin", "/usr/sbin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
-from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, MountPlan
-from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, HostPaths, MountPlan
 from orchestrator.hands.selftest.escape_attempts import EscapeTargets
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
 from orchestrator.ports.hands import CommandResult, ShellCommand

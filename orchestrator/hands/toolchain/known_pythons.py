@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from orchestrator.hands.sandbox.host_paths import PACKAGE_STORES, HostPaths, is_system_folder
+from orchestrator.hands.sandbox.backend import PACKAGE_STORES, HostPaths, is_system_folder
 from orchestrator.hands.toolchain.interpreters import follow_links, get_installation
 
 _BELOW_HOME = (

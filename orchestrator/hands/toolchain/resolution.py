@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import GrantedFolder
-from orchestrator.hands.sandbox.host_paths import PACKAGE_STORES, HostPaths, is_system_folder
+from orchestrator.hands.sandbox.backend import PACKAGE_STORES, HostPaths, is_system_folder
 from orchestrator.hands.toolchain.interpreters import find_base_installations, is_virtual_environment
 from orchestrator.hands.toolchain.known_pythons import KnownPythons, find_known_pythons, is_complete_python
 

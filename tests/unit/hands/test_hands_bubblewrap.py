@@ -1,7 +1,6 @@
 import pytest
 
-from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
-from orchestrator.hands.sandbox.mounts import (
+from orchestrator.hands.sandbox.backend import (
     Mount,
     build_link_mount,
     build_read_only_mount,
@@ -9,6 +8,7 @@ from orchestrator.hands.sandbox.mounts import (
     build_writable_mount,
     sort_mounts,
 )
+from orchestrator.hands.sandbox.bubblewrap_arguments import BubblewrapLaunch, build_bubblewrap_arguments
 from orchestrator.hands.sandbox.program_search import SandboxPrograms
 
 PROGRAMS = SandboxPrograms(

@@ -19,13 +19,13 @@ from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import ContainerLaunch, build_run_arguments
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.policy import BackendChoice, CommandLimits, SandboxGrant
-from orchestrator.hands.sandbox.etc_files import SandboxUser
-from orchestrator.hands.sandbox.mounts import (
+from orchestrator.hands.sandbox.backend import (
     build_link_mount,
     build_read_only_mount,
     build_tmpfs_mount,
     build_writable_mount,
 )
+from orchestrator.hands.sandbox.etc_files import SandboxUser
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandEnding

@@ -11,8 +11,8 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands import policy_resolution
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.sandbox import program_search
+from orchestrator.hands.sandbox.backend import HostPaths
 from orchestrator.hands.sandbox.backend_trials import render_repair_advice
-from orchestrator.hands.sandbox.host_paths import HostPaths
 from orchestrator.hands.sandbox.program_search import BackendContext, ProgramMissing, find_sandbox_programs
 from orchestrator.ports.hands import ShellCommand
 

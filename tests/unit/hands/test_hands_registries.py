@@ -12,7 +12,7 @@ from orchestrator.hands.network import package_file_hosts
 from orchestrator.hands.network.package_file_hosts import RegistryUnreachable
 from orchestrator.hands.network.registries import NPMRC, PIP_CONF, find_registries
 from orchestrator.hands.policy import Registries, RegistryGrant
-from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.backend import HostPaths
 from tests.running.index import Loopback, loopback, npm_package
 
 

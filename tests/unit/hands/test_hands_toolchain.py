@@ -5,7 +5,7 @@ import pytest
 
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import GrantedFolder
-from orchestrator.hands.sandbox.host_paths import HostPaths
+from orchestrator.hands.sandbox.backend import HostPaths
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.toolchain.resolution import ToolChain, resolve_tool_chain
 
