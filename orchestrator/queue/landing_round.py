@@ -6,9 +6,8 @@ from typing import Any
 import anyio
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
-from orchestrator.domain.ids import CommitId, UnitId, parse_unit_task
+from orchestrator.domain.ids import CommitId, Purpose, UnitId, parse_unit_task
 from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import HookOccurrence, Hooks

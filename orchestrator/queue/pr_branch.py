@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import PersonNeeded, RunTakenOver
 from orchestrator.ports.gate import Gate

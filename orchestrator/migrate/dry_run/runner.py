@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from orchestrator.domain.event.migration import WaveStarted
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, SitePlace, Wave
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.migrate.judging.gate import MigrationGate
