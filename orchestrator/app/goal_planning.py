@@ -9,10 +9,9 @@ from anyio import to_thread
 
 from orchestrator.app.run_creation import require_models
 from orchestrator.app.wiring import build_roles
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import Plan, PlanLimits
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.task import Handoff
 from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.goal.iterations import build_contract

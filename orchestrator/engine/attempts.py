@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event import work
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import Purpose, TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus
 from orchestrator.engine.context import RunContext

@@ -10,8 +10,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from orchestrator.domain.ids import CommitId
-from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.files.session_folder import open_session, remove_old_logs, run_orphan_reaper

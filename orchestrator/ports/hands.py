@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import anyio
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
-from orchestrator.domain.ids import CommitId, UnitId, parse_unit_task
+from orchestrator.domain.ids import CommitId, Purpose, UnitId, parse_unit_task
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms, select_symptoms
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import NO_HOOKS, HookOccurrence, Hooks

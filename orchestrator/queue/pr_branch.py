@@ -6,9 +6,8 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.domain.event.landing import TrialJudged
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import PersonNeeded, RunTakenOver
 from orchestrator.ports.gate import Gate, GateResult

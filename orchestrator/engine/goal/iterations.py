@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
-from orchestrator.domain.ids import ROOT_TASK, CommitId
+from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion, IterationVerdict
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext

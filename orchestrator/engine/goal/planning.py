@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted, PlanSubmitted, TaskCreated, TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, build_plan_subject, get_task_key
+from orchestrator.domain.ids import ROOT_TASK, Purpose, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.plan import Plan, PlanLimits
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging import check
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit

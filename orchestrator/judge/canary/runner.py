@@ -13,7 +13,7 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import (
     CANARY_CHECK,
     CheckSpec,
@@ -25,7 +25,6 @@ from orchestrator.domain.judging.check import (
     TestOutcome,
 )
 from orchestrator.domain.run.notice_codes import NoticeCode
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import BlobLost
 from orchestrator.judge.gate import check_runner

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.judging.check import CheckSpec
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.gate.check_runner import REPORT_VARIABLE

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from itertools import chain
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate import changed_test_ids, flakiness
 from orchestrator.judge.gate.baseline import describe_broken_run

@@ -10,10 +10,9 @@ from contextlib import suppress
 import anyio
 
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.run.notice_codes import NoticeCode
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import CommitId
+from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.judging.check import CheckSpec, Outcomes
 from orchestrator.domain.migration.files import FailureKind, FileRecord
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.judge.gate.check_runner import REPORT_VARIABLE

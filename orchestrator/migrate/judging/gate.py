@@ -5,11 +5,10 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import InvariantKind, Level
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, ReportFormat
 from orchestrator.domain.recipe.verify import Invariant
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext

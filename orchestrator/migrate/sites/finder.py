@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
+from orchestrator.domain.ids import Purpose
 from orchestrator.domain.migration.files import FileRecord, SitePlace
 from orchestrator.domain.recipe.model import Recipe, Scope, Site
-from orchestrator.domain.run.purpose import Purpose
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem, UsageProblem

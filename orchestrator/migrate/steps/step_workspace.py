@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import TreeId
-from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.ids import Purpose, TreeId
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused

@@ -6,8 +6,7 @@ from orchestrator.domain.event import Event, work
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
-from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
-from orchestrator.domain.run.purpose import PurposeFacts
+from orchestrator.domain.ids import ROOT_TASK, PurposeFacts, SessionId, TaskId
 
 
 def name_reply(session: SessionId, turn: int) -> str:

@@ -7,8 +7,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
-from orchestrator.domain.ids import CommitId, TaskId, UnitId
-from orchestrator.domain.run.purpose import PurposeFacts
+from orchestrator.domain.ids import CommitId, PurposeFacts, TaskId, UnitId
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
 from orchestrator.replay.sequence.milestones import MilestoneNamer

@@ -3,8 +3,7 @@
 import pytest
 
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.ids import TaskId, TreeId
-from orchestrator.domain.run.purpose import Purpose, PurposeFacts
+from orchestrator.domain.ids import Purpose, PurposeFacts, TaskId, TreeId
 
 PURPOSES = [
     Purpose.for_planning(TaskId("storage/index")),

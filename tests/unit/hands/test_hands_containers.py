@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.ids import Purpose
 from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import ContainerLaunch, build_run_arguments
 from orchestrator.hands.local import LocalHands
@@ -36,7 +36,7 @@ DRIVER = """
 import json, sys
 from pathlib import Path
 import anyio
-from orchestrator.domain.run.purpose import Purpose
+from orchestrator.domain.ids import Purpose
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import BackendChoice, SandboxGrant
 from orchestrator.hands.execution.workspace_runner import run_command
