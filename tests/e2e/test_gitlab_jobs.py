@@ -90,6 +90,8 @@ def pipelines(tmp_path: Path) -> Pipelines:
 
 
 def test_a_pipeline_whose_time_is_over_starts_the_next_one_which_makes_the_merge_request(pipelines: Pipelines) -> None:
+    first, *rest = one("a")
+    write_script(pipelines.place / "script.json", [first.model_copy(update={"delay_s": 3.0}), *rest])
     work, publish = pipelines.run(ORCHESTRATE_GOAL="make it better", ORCHESTRATE_TIME_LIMIT="1s")
     assert (work.returncode, publish.returncode) == (0, 0), work.stderr + publish.stderr
     calls = (pipelines.place / "curl.calls").read_text().splitlines()

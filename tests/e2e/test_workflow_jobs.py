@@ -123,7 +123,8 @@ def test_what_is_published_again_opens_nothing_twice(yard: Yard) -> None:
 
 @pytest.mark.slow
 def test_a_job_whose_time_is_over_starts_the_next_one_which_ends_the_run(tmp_path: Path) -> None:
-    with a_yard(tmp_path, one("a")) as yard:
+    first, *rest = one("a")
+    with a_yard(tmp_path, [first.model_copy(update={"delay_s": 3.0}), *rest]) as yard:
         inputs = {"goal": "make it better", "time_limit": "1s", "issue": "", "budget_usd": "", "resume_run": ""}
         done = yard.actions.event("workflow_dispatch", {"inputs": inputs})
         assert (done["work"].result, done["publish"].result) == ("success", "success"), done["publish"].said
@@ -132,7 +133,7 @@ def test_a_job_whose_time_is_over_starts_the_next_one_which_ends_the_run(tmp_pat
         given = dict(word.split("=", 1) for word in words if "=" in word)
         assert words[2] == "orchestrate.yml"
         assert yard.forge.hosted.pulls == {}
-        following = yard.actions.event("workflow_dispatch", {"inputs": given})
+        following = yard.actions.event("workflow_dispatch", {"inputs": given | {"time_limit": "5m"}})
         assert following["publish"].result == "success", following["work"].said + following["publish"].said
         assert len(yard.forge.hosted.pulls) == 1
 
