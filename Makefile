@@ -19,7 +19,7 @@ test: node containers browser terminal $(STAMP)
 
 # All that is slow or extended, at full size: larger projects, every crash point, two hundred kills, every attack.
 cases: node containers browser terminal $(STAMP)
-	KILL_MOMENTS=10 $(BIN)/python -m pytest -m "slow or extended"
+	KILL_MOMENTS=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or extended"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
