@@ -86,7 +86,7 @@ MUTATIONS = {
         (without(', "--ro-bind", "/proc/sys", "/proc/sys"'),), f"{ESCAPE}kernel_settings", "'0\\n' == '1\\n'"
     ),
     "the read-only pointer to the shadow": Mutation(
-        (without('yield build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")', LAYOUT, "pass"),),
+        (without('yield backend.build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")', LAYOUT, "pass"),),
         f"{ESCAPE}the_git_file_of_a_workspace",
         "IsADirectoryError",
     ),
