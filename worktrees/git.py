@@ -40,6 +40,8 @@ repetitions are repeated."""
 _MOST_BYTES = 1024**3
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
+MIN_GIT_VERSION = (2, 38)
+"""The oldest git that merges trees without a worktree (`merge-tree --write-tree`)."""
 _LOCKED_S = 5.0
 """So long a command is tried again whose lock somebody holds; git itself waits as long for some locks."""
 _LOCKED = re.compile(rb"'([^'\n]+\.lock)': File exists")
@@ -233,8 +235,24 @@ def find_git_program() -> str:
     places = os.environ.get("PATH", os.defpath).split(os.pathsep)
     found = shutil.which("git", path=os.pathsep.join(filter(os.path.isabs, places)))
     if found is None:
-        raise GitError("git was not found on PATH: install git 2.38 or later")
+        needed = ".".join(map(str, MIN_GIT_VERSION))
+        raise GitError(f"git was not found on PATH: install git {needed} or newer")
     return found
+
+
+def require_git_version() -> None:
+    """Make sure that the installed git is new enough.
+
+    Raises:
+        GitError: there is none, or it is older than `MIN_GIT_VERSION`.
+    """
+    found = read_git_version()
+    if found < MIN_GIT_VERSION:
+        version, needed = (".".join(map(str, parts)) for parts in (found, MIN_GIT_VERSION))
+        raise GitError(
+            f"git {version} is too old: {needed} or newer is needed (merge-tree --write-tree). Install it with your "
+            "system's package manager, and see which one PATH finds first"
+        )
 
 
 @cache

@@ -27,6 +27,8 @@ from orchestrator.project.secrets import build_redactor, require_secret_free_eve
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.control import RunLocation
 from roles.configured_models import find_model_problems
+from worktrees.errors import GitError
+from worktrees.git import require_git_version
 from worktrees.ref_store.refs import read_ref
 
 
@@ -96,9 +98,10 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     """Make a run for these sandbox grants; nothing works on it yet.
 
     Raises:
-        EnvironmentProblem: no sandbox is installed on this host; the engine finds out whether one holds.
+        EnvironmentProblem: git is too old, or no sandbox is installed; the engine finds out whether one holds.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
+    await _require_git()
     withheld: dict[str, None] = {}
     for grant in grants:
         policy = await preview_policy(project.repository, project.state.path, grant)
@@ -109,6 +112,13 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     first = (*first, *_build_output_notices(tuple(withheld)))
     await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, project.config))
     return RunLocation(project.repository, project.state, directory)
+
+
+async def _require_git() -> None:
+    try:
+        await to_thread.run_sync(require_git_version)
+    except GitError as error:
+        raise EnvironmentProblem(str(error)) from error
 
 
 def _build_output_notices(withheld: Sequence[str]) -> Sequence[Noticed]:

@@ -145,13 +145,17 @@ def _resolve_layers(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     return LoadedConfig(Config.model_validate(values), origins, layers)
 
 
+_NAMES_WITHOUT_FILE = {"flag": "the command line", "environment": "the environment (ORCHESTRATE_…)"}
+"""What messages call a layer that is no file."""
+
+
 def _validate_layer(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     """Check after every layer, so that the layer at fault can be named; of lists its own, so that they are counted."""
     own = {**values, **{name: layer.values.get(name, []) for name in _ADDITIVE_LISTS}}
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        path = layer.path or Path(f"<{layer.name}>")
+        path = layer.path or Path(_NAMES_WITHOUT_FILE[layer.name])
         raise UsageProblem(describe_toml_errors(error, path, layer.source, Config)) from error
 
 

@@ -26,10 +26,9 @@ from orchestrator.project.options import (
 )
 from roles.configured_models import iterate_configured_models
 from worktrees.errors import GitError, LockedRepository
-from worktrees.git import read_git_version
+from worktrees.git import MIN_GIT_VERSION, read_git_version
 from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref
 
-_MIN_GIT = (2, 38)
 _UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
 _MIN_FREE_BYTES = 2 * 1024**3
 
@@ -79,9 +78,10 @@ async def _check_git() -> DoctorFinding:
     except GitError as error:
         return DoctorFinding("git", False, f"{error}; install git with your system's package manager")
     version = ".".join(map(str, found))
-    if found >= _MIN_GIT:
+    if found >= MIN_GIT_VERSION:
         return DoctorFinding("git", True, version)
-    return DoctorFinding("git", False, f"{version}: 2.38 or newer is needed (merge-tree --write-tree)")
+    needed = ".".join(map(str, MIN_GIT_VERSION))
+    return DoctorFinding("git", False, f"{version}: {needed} or newer is needed (merge-tree --write-tree)")
 
 
 def _check_disk(state: Path) -> DoctorFinding:

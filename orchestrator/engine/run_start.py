@@ -1,6 +1,7 @@
 """The beginning of a run: its base, its branch, and what a person should know at once."""
 
 import os
+import shlex
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, get_run_suffix, make_slug
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import UsageProblem
+from worktrees.object_store.completeness import count_missing_objects, has_lfs_files
 from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import list_refs
 from worktrees.repositories.repository import GitRepository
@@ -43,9 +45,10 @@ async def build_first_events(
     """Return the events that make a run.
 
     Raises:
-        UsageProblem: its PR branch cannot exist beside a branch that does.
+        UsageProblem: its PR branch cannot exist beside a branch that does, or the clone lacks files of the base.
     """
     base = new.base or CommitId(repository.read_head_commit())
+    await _require_all_objects(repository, base)
     branch = _build_branch_name(new, run)
     await _require_free_name(repository, branch)
     started = RunStarted(
@@ -61,7 +64,7 @@ async def build_first_events(
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
     )
-    return started, *_build_notices(repository, base), *new.events
+    return started, *await _build_notices(repository, base), *new.events
 
 
 def build_engine_started(epoch: int) -> EngineStarted:
@@ -88,13 +91,27 @@ async def _require_free_name(repository: GitRepository, branch: str) -> None:
             )
 
 
-def _build_notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
-    dirty = repository.list_dirty_paths()
-    if not dirty:
-        return ()
-    shown = join_limited(dirty, _SHOWN)
-    text = (
-        f"your checkout has changes that are not committed ({shown}); the run starts from commit {base[:12]} and "
-        "leaves them out and alone"
-    )
-    return (Noticed(level="warning", text=text),)
+async def _require_all_objects(repository: GitRepository, base: CommitId) -> None:
+    """Make sure that the clone has every file of the base: nothing is fetched while a run goes on."""
+    missing = await count_missing_objects(repository.git, base)
+    if missing:
+        raise UsageProblem(
+            f"{repository.root} is a partial clone (git clone --filter), which lacks {missing} objects of commit "
+            f"{base[:12]}, and nothing is fetched while a run goes on. Fetch them first: "
+            f"git -C {shlex.quote(str(repository.root))} fetch --refetch --no-filter"
+        )
+
+
+async def _build_notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
+    texts = []
+    if dirty := repository.list_dirty_paths():
+        texts.append(
+            f"your checkout has changes that are not committed ({join_limited(dirty, _SHOWN)}); the run starts from "
+            f"commit {base[:12]} and leaves them out and alone"
+        )
+    if await has_lfs_files(repository.git, base):
+        texts.append(
+            "files that git LFS holds are only pointers in workspaces, for nothing is downloaded while a run goes on: "
+            "leave tests that read their content out of the gate"
+        )
+    return [Noticed(level="warning", text=text) for text in texts]

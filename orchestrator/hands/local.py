@@ -157,7 +157,7 @@ async def preview_policy(
     environ = os.environ if environ is None else environ
     host_paths = HostPaths(repository.root, Path.home(), state)
     with ExitStack() as stack:
-        with convert_host_errors(f"The state directory {state} cannot be used"):
+        with convert_host_errors(f"The state directory {state} cannot be used (name another with --state DIR)"):
             session = await to_thread.run_sync(stack.enter_context, open_session(state))
         with convert_host_errors(f"The repository {repository.root} cannot be read"):
             resolved = await resolve_policy(repository, grant, host_paths, environ)
@@ -180,7 +180,7 @@ async def _resolve_policy_and_origin(
 
 
 async def _open_session_folder(state: Path, stack: ExitStack) -> Path:
-    with convert_host_errors(f"The state directory {state} cannot be used"):
+    with convert_host_errors(f"The state directory {state} cannot be used (name another with --state DIR)"):
         await to_thread.run_sync(remove_old_logs, state / "logs")
         session = await to_thread.run_sync(stack.enter_context, open_session(state))
         stack.enter_context(run_orphan_reaper(session))

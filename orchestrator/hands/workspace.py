@@ -302,5 +302,8 @@ def convert_host_errors(problem: str) -> Iterator[None]:
         yield
     except LockTimeout as error:
         raise RunLocked(str(error)) from error
-    except (GitError, OSError) as error:
+    except GitError as error:
+        advice = "If an object is damaged or missing, `git fsck` in your repository names it"
+        raise EnvironmentProblem(f"{problem}: {error}. {advice}.") from error
+    except OSError as error:
         raise EnvironmentProblem(f"{problem}: {error}.") from error

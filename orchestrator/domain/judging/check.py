@@ -107,6 +107,14 @@ class ReceiptStatus(StrEnum):
     NOT_STARTED = "not-started"
 
 
+_ENDINGS = {
+    ReceiptStatus.TIMED_OUT: "timed out",
+    ReceiptStatus.OUTPUT_LIMIT: "printed too much",
+    ReceiptStatus.KILLED: "killed",
+    ReceiptStatus.NOT_STARTED: "not started",
+}
+
+
 class Receipt(FrozenModel):
     """The record of one run of a check on one tree.
 
@@ -136,10 +144,15 @@ class Receipt(FrozenModel):
         return parse_check_name(self.check)
 
     @property
+    def ending_text(self) -> str:
+        """The end of the command: its exit code, or what ended it."""
+        return _ENDINGS.get(self.status, f"exit {self.exit_code}")
+
+    @property
     def outcome_text(self) -> str:
-        """How many tests ended how; the exit code where the check reports no tests."""
+        """How many tests ended how; the end of the command where the check reports no tests."""
         if self.tests is None:
-            return f"exit code {self.exit_code}"
+            return self.ending_text
         counts = self.counts
         return f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
 

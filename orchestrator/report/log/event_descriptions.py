@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, work
-from orchestrator.domain.judging.check import GATE_VARIANTS, Difference
+from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.report.run.forge_checks import describe_pull_request_event
@@ -45,11 +45,11 @@ def _(event: run.EngineStarted) -> str:
 @describe_event.register
 def _(event: run.CheckFinished) -> str:
     receipt, counts = event.receipt, event.receipt.counts
-    result = f"exit {receipt.exit_code}"
+    result = receipt.ending_text
     if receipt.tests is not None:
         result = f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors"
-    if receipt.status != "completed":
-        result = f"{receipt.status}: {result}"
+        if receipt.status != ReceiptStatus.COMPLETED:
+            result = f"{receipt.ending_text}: {result}"
     variant = add_lead(", ", GATE_VARIANTS.get(receipt.kind))
     return f"tested  {receipt.tree[:12]}{variant}: {result} ({receipt.seconds:.1f} s)"
 

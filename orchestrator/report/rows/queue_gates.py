@@ -93,7 +93,7 @@ class TaskGates:
         counts = receipt.counts
         if counts.total:
             return f"{counts.passed}/{counts.total}"
-        return f"exit {receipt.exit_code}"
+        return receipt.ending_text
 
     @cached_property
     def _latest(self) -> Mapping[TreeId, Receipt]:

@@ -7,7 +7,15 @@ from typing import ClassVar
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import CheckStarted, FlakesSeen
-from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Difference, Outcomes, Receipt, TestOutcome
+from orchestrator.domain.judging.check import (
+    CANARY_CHECK,
+    GATE_VARIANTS,
+    Difference,
+    Outcomes,
+    Receipt,
+    ReceiptStatus,
+    TestOutcome,
+)
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.domain.text.listing import add_lead, join_limited
@@ -82,7 +90,8 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     yield f"  $ {quote_text(receipt.command)}"
     if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
-    yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
+    ending = f"completed, {receipt.ending_text}" if receipt.status == ReceiptStatus.COMPLETED else receipt.ending_text
+    yield f"  {ending}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
     yield f"  environment {receipt.environment[:12]}{add_lead(', command line ', receipt.argv[:12])}"
     if receipt.tests is not None:
         yield f"  {receipt.outcome_text}"

@@ -153,7 +153,7 @@ def is_red(receipt: Receipt, difference: Difference | None) -> bool:
 def _format_counts(receipt: Receipt) -> str:
     counts = receipt.counts
     if receipt.tests is None:
-        return f"exit {receipt.exit_code}"
+        return receipt.ending_text
     return f"{counts.passed} passed {counts.failed + counts.errors} failed"
 
 

@@ -239,7 +239,7 @@ def _before(state: RunState) -> Iterator[str]:
         yield ""
     for receipt in receipts:
         counts = receipt.counts
-        result = f"exit {receipt.exit_code}"
+        result = receipt.ending_text
         if counts.total:
             result = f"{counts.passed} passed, {counts.failed + counts.errors} failed, {counts.skipped} skipped"
         yield f"before, on the base: {receipt.kind}: {result}"

@@ -117,8 +117,8 @@ def _without(lines: list[str], places: tuple[tuple[str, str], ...]) -> Iterator[
     [
         ("user", r"/\.config/orchestrate/config\.toml:2: unknown key run\.max_wokers; did you mean max_workers"),
         ("project", r"/repo/orchestrate\.toml:2: unknown key run\.max_wokers; did you mean max_workers"),
-        ("environment", r"<environment>: unknown key run\.max_wokers"),
-        ("flag", r"<flag>: unknown key run\.max_wokers"),
+        ("environment", r"the environment \(ORCHESTRATE_…\): unknown key run\.max_wokers"),
+        ("flag", r"the command line: unknown key run\.max_wokers"),
     ],
 )
 def test_an_unknown_key_is_told_by_its_place_and_by_what_was_perhaps_meant(
