@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.domain.text.money import UNLIMITED
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.errors import UsageProblem
 
@@ -190,10 +191,12 @@ def _parse_seconds(text: str, usual: JobDefaults) -> int:
 
 
 def _parse_dollars(text: str) -> str:
+    if text in ("", UNLIMITED):
+        return text
     try:
-        value = float(text or 0)
+        value = float(text)
     except ValueError:
-        value = -1.0
-    if not math.isfinite(value) or value < 0:
-        raise UsageProblem(f"budget_usd: {json.dumps(text[:80])} is no amount of dollars")
-    return f"{value:g}" if value else ""
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise UsageProblem(f"budget_usd: {json.dumps(text[:80])} is no amount of dollars above 0, nor {UNLIMITED}")
+    return f"{value:g}"

@@ -1,5 +1,6 @@
 """Options that several verbs share, and the types of their values."""
 
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, TypedDict
 import click
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.domain.text.money import UNLIMITED
 
 Decorator = Callable[[Any], Any]
 
@@ -31,6 +33,24 @@ class Duration(click.ParamType[float]):
             self.fail(f"{value!r} is no duration: write for example 5h30m, 90m or 45s", param, ctx)
         hours, minutes, seconds = (int(part or 0) for part in parts.groups())
         return hours * 3600 + minutes * 60 + seconds
+
+
+class DollarLimit(click.ParamType["float | str"]):
+    """An amount of dollars above 0, or the word `unlimited`."""
+
+    name = "usd"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """Return the amount in dollars, or the word."""
+        if value == UNLIMITED:
+            return value
+        try:
+            amount = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is no amount of dollars: write for example 5, or {UNLIMITED}", param, ctx)
+        if not 0 < amount < math.inf:
+            self.fail(f"with {value} no call could be made: give an amount above 0, or {UNLIMITED}", param, ctx)
+        return amount
 
 
 def _combine_options(*options: Decorator) -> Decorator:
@@ -96,18 +116,20 @@ resume_options = _combine_options(
     detach_option,
     engine_limit_options,
     no_cache_option,
-    click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run."),
+    click.option("--budget-usd", type=DollarLimit(), metavar="USD", help="A new budget of the run, or unlimited."),
     settings_option,
 )
 run_options = _combine_options(engine_limit_options, no_sandbox_option, config_options, json_option)
 
 
-def add_role_options(models: str, workers: str, budget: str = "Hard stop for the cost of model calls.") -> Decorator:
+def add_role_options(
+    models: str, workers: str, budget: str = "Hard stop for the cost of model calls, or unlimited."
+) -> Decorator:
     """Return the options of models, workers, budget and approval; the arguments are the texts of their help."""
     return _combine_options(
         click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help=models),
         click.option("--max-workers", type=click.IntRange(1), help=workers),
-        click.option("--budget-usd", type=click.FloatRange(0), help=budget),
+        click.option("--budget-usd", type=DollarLimit(), metavar="USD", help=budget),
         click.option(
             "--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval]."
         ),
@@ -128,7 +150,7 @@ class VerbArguments(TypedDict, total=False):
     target: str | None
     models: tuple[str, ...]
     max_workers: int | None
-    budget_usd: float | None
+    budget_usd: float | str | None
     approval: str | None
     read_only: tuple[str, ...]
     time_limit: float | None

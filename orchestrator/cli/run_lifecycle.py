@@ -12,6 +12,7 @@ from orchestrator.cli.output import convert_to_user_error, exit_with, print_mess
 from orchestrator.cli.run_lookup import format_location_options
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import OrchestrateError
+from orchestrator.report.cost.budgets import may_spend_without_limit
 from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
@@ -38,6 +39,7 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
             location, state = begin()
             warn_if_unsafe(state.is_unsafe)
             if needs_engine(location, state):
+                _warn_if_unlimited(state)
                 if detach:
                     return _start_in_background(location, as_json, where)
                 state = follow_engine(location)
@@ -53,6 +55,11 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
         print_object(build_run_result(state, location.directory.journal).as_object())
     end = state.ended or state.paused
     return end.exit if end else 1
+
+
+def _warn_if_unlimited(state: RunState) -> None:
+    if may_spend_without_limit(state):
+        print_message("no budget: nothing bounds what the run may cost (--budget-usd USD, or usd under [budget])")
 
 
 @contextmanager

@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.config.model import Config, CriterionSettings
 from orchestrator.config.toml_source import describe_toml_errors, find_key_line, format_dotted_key, read_toml
+from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.paths.credentials import SECRET_FILE_EXAMPLES
 from orchestrator.domain.paths.dependencies import DEPENDENCY_PATTERNS, is_dependency_pattern
+from orchestrator.domain.text.money import UNLIMITED
 from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
@@ -39,6 +41,8 @@ _ADDITIVE_LISTS = (_HOOKS, _CONTRACT)
 """The lists of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it, and
 nothing that somebody asks for can be taken back.
 """
+_NAMES_WITHOUT_FILE = {"flag": "the command line", "environment": "the environment (ORCHESTRATE_…)"}
+"""What messages call a layer that is no file."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,15 @@ class ConfigLayer:
     path: Path | None = None
     source: str = ""
 
+    @property
+    def label(self) -> str:
+        """The file, or what messages call a layer that is none."""
+        return str(self.path or _NAMES_WITHOUT_FILE[self.name])
+
     def locate_key(self, key: tuple[str | int, ...]) -> str:
-        """Return `FILE:LINE` of a key, `FILE` without its line, or `<NAME>` for a layer that is no file."""
+        """Return `FILE:LINE` of a key, `FILE` without its line, or the layer's label if it is no file."""
         if self.path is None:
-            return f"<{self.name}>"
+            return self.label
         line = find_key_line(self.source, key)
         return f"{self.path}:{line}" if line else str(self.path)
 
@@ -115,6 +124,8 @@ def load_config(
     for layer in layers:
         _refuse_per_run_key(layer)
     layers.append(ConfigLayer("flag", flags or {}))
+    for layer in layers[1:]:
+        _refuse_zero_budgets(layer)
     return _resolve_layers(tuple(layers))
 
 
@@ -145,18 +156,13 @@ def _resolve_layers(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     return LoadedConfig(Config.model_validate(values), origins, layers)
 
 
-_NAMES_WITHOUT_FILE = {"flag": "the command line", "environment": "the environment (ORCHESTRATE_…)"}
-"""What messages call a layer that is no file."""
-
-
 def _validate_layer(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     """Check after every layer, so that the layer at fault can be named; of lists its own, so that they are counted."""
     own = {**values, **{name: layer.values.get(name, []) for name in _ADDITIVE_LISTS}}
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        path = layer.path or Path(_NAMES_WITHOUT_FILE[layer.name])
-        raise UsageProblem(describe_toml_errors(error, path, layer.source, Config)) from error
+        raise UsageProblem(describe_toml_errors(error, Path(layer.label), layer.source, Config)) from error
 
 
 def _find_origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
@@ -313,3 +319,15 @@ def is_user_only_key(key: tuple[str, ...]) -> bool:
 
 def _matches_pattern(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:
     return len(key) >= len(pattern) and all(p in ("*", k) for p, k in zip(pattern, key, strict=False))
+
+
+def _refuse_zero_budgets(layer: ConfigLayer) -> None:
+    """Refuse 0 as a budget: one reads it as no money, another as no limit."""
+    budget = layer.values.get("budget")
+    values = iterate_leaf_values({"budget": budget}) if isinstance(budget, Mapping) else ()
+    for key, value in values:
+        if key[-1] in Limit.model_fields and value == 0 and not isinstance(value, bool):
+            raise UsageProblem(
+                f"{layer.locate_key(key)}: {format_dotted_key(key)} is 0, with which no call could be made: "
+                f'give an amount, or "{UNLIMITED}" for no limit'
+            )

@@ -94,7 +94,7 @@ class GateSettings(FrozenModel):
 
 
 class BudgetSettings(RunLimits):
-    """`[budget]`; 0 means no limit."""
+    """`[budget]`; 0 means no limit, which users write as `unlimited`."""
 
 
 class PriceSettings(Price):

@@ -7,7 +7,14 @@ import anyio
 import click
 
 from orchestrator.app.replay_models import ReplayOptions
-from orchestrator.cli.arguments import VerbArguments, json_option, read_only_option, repository_options, settings_option
+from orchestrator.cli.arguments import (
+    DollarLimit,
+    VerbArguments,
+    json_option,
+    read_only_option,
+    repository_options,
+    settings_option,
+)
 from orchestrator.cli.flags import build_rerun_options
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
@@ -34,7 +41,7 @@ from orchestrator.scratch_runs.replay import replay_run
 )
 @click.option("--model", default="", metavar="MODEL", help="What to ask the role again on, if not its own model.")
 @click.option("--offline", is_flag=True, help="Ask nobody; only show where the changed prompts first differ.")
-@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of asking again.")
+@click.option("--budget-usd", type=DollarLimit(), metavar="USD", help="Hard stop for the cost of asking again.")
 @click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
 @read_only_option
 @settings_option

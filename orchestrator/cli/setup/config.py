@@ -1,6 +1,6 @@
 """`orchestrate config`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -12,6 +12,8 @@ from orchestrator.cli.output import print_document, print_object
 from orchestrator.cli.run_lookup import find_checkout_root
 from orchestrator.config.layers import iterate_leaf_values, load_config
 from orchestrator.config.toml_source import format_dotted_key
+from orchestrator.domain.budget.limits import Limit
+from orchestrator.domain.text.money import UNLIMITED
 from orchestrator.errors import UsageProblem
 
 
@@ -45,7 +47,13 @@ def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_proj
     for key, value in iterate_leaf_values(values):
         name = format_dotted_key(key)
         origin_note = f"  # {loaded.origins.get(name, 'inherited')}" if origin else ""
-        click.echo(f"{name} = {value!r}{origin_note}")
+        click.echo(f"{name} = {_show_value(key, value)!r}{origin_note}")
+
+
+def _show_value(key: Sequence[str], value: object) -> object:
+    """Return the value as it would be written in a file."""
+    is_limit = key[0] == "budget" and key[-1] in Limit.model_fields
+    return UNLIMITED if is_limit and value == 0 else value
 
 
 @config_command.command("schema")

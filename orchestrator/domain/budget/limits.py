@@ -11,19 +11,24 @@ from decimal import ROUND_FLOOR, Decimal
 from enum import Enum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.text.money import format_exact_dollars
+from orchestrator.domain.text.money import UNLIMITED, format_exact_dollars
 
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+
+def _parse_unlimited(value: object) -> object:
+    return 0 if value == UNLIMITED else value
+
+
+Amount = Annotated[float, BeforeValidator(_parse_unlimited), Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, BeforeValidator(_parse_unlimited), Field(ge=0)]
 
 
 class Limit(FrozenModel):
-    """An upper bound of spending; 0 means no limit. `wall_s` is in seconds."""
+    """An upper bound of spending; 0, read also from the word `unlimited`, means no limit. `wall_s` is in seconds."""
 
     usd: Amount = 0.0
     tokens: Count = 0

@@ -4,6 +4,8 @@ from decimal import Decimal
 
 from orchestrator.domain.budget.usage import Usage
 
+UNLIMITED = "unlimited"
+"""The word for no limit in configuration files and on the command line, where 0 is refused."""
 UNKNOWN_PRICE = "n/a"
 
 

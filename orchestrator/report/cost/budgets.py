@@ -19,6 +19,13 @@ def get_budget_limits(state: RunState) -> BudgetSettings:
     return BudgetSettings.model_validate(reduce(merge_settings, changes, state.run.settings.get("budget", {})))
 
 
+def may_spend_without_limit(state: RunState) -> bool:
+    """Return True if the run calls models and no budget bounds dollars, tokens or calls of the run."""
+    recipe = state.migration.recipe
+    limit = get_budget_limits(state)
+    return (recipe is None or recipe.needs_models) and not (limit.usd or limit.tokens or limit.calls)
+
+
 def build_accounts(state: RunState) -> Accounts:
     """Return the run's accounts under those budgets."""
     return Accounts(state, get_budget_limits(state))

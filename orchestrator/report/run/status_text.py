@@ -63,6 +63,8 @@ def _render_budget(budget: BudgetUsage) -> Iterator[str]:
         parts.append(f"{budget.wall_s:,.0f} of {limit.wall_s:,.0f} s")
     if parts:
         yield f"  budget: {', '.join(parts)}"
+    elif budget.spent.calls:
+        yield "  budget: unlimited"
 
 
 def _render_disk(disk: DiskSizes) -> str:

@@ -130,6 +130,7 @@ def test_another_system_asks_by_a_repository_dispatch_and_a_schedule_by_a_variab
         ({"goal": "x", "time_limit": "soon"}, "no duration"),
         ({"goal": "x", "budget_usd": "-1"}, "no amount"),
         ({"goal": "x", "budget_usd": "nan"}, "no amount"),
+        ({"goal": "x", "budget_usd": "0"}, "above 0, nor unlimited"),
         ({"goal": "x", "budget_usd": "lots"}, "no amount"),
     ],
 )

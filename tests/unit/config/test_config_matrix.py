@@ -112,6 +112,29 @@ def _without(lines: list[str], places: tuple[tuple[str, str], ...]) -> Iterator[
         yield line
 
 
+def test_zero_is_no_budget_in_any_layer_and_unlimited_is_a_word(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user = files_of(home)["user"]
+    user.write_text("[budget]\nusd = 5\n[budget.leaf]\ntokens = 0\n")
+    assert_refused_budget(capsys, "config.toml:4: budget.leaf.tokens is 0", "no call could be made", '"unlimited"')
+    user.write_text("[budget]\nusd = 5\n")
+    assert_refused_budget(capsys, "the command line: budget.usd is 0", given=("--set", "budget.usd=0"))
+    with pytest.raises(SystemExit):
+        main(["config", "show", "--set", "budget.usd=unlimited"])
+    assert "budget.usd = 'unlimited'" in capsys.readouterr().out
+    monkeypatch.setenv("ORCHESTRATE__BUDGET__CALLS", "0")
+    assert_refused_budget(capsys, "the environment (ORCHESTRATE_…): budget.calls is 0")
+
+
+def assert_refused_budget(capsys: pytest.CaptureFixture[str], *said: str, given: tuple[str, ...] = ()) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["config", "show", *given])
+    assert left.value.code == 2
+    told = capsys.readouterr().err
+    assert all(part in told for part in said), told
+
+
 @pytest.mark.parametrize(
     ("layer", "said"),
     [

@@ -1,0 +1,44 @@
+"""What a run may cost: 0 is refused, `unlimited` is a word, and a run without a limit says so."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.running.goals import one
+from tests.running.in_process import orchestrate
+from tests.running.projects import GATE, calculator
+from tests.running.scripts import write_script
+
+pytestmark = pytest.mark.sandbox
+NO_BUDGET = "no budget: nothing bounds what the run may cost"
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> tuple[str, ...]:
+    model = write_script(tmp_path / "script.json", one("a"))
+    models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
+    config = tmp_path / ".config" / "orchestrate" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[budget]\nusd = 5\n")
+    where = ("--repo", str(calculator(tmp_path / "repo")), "--state", str(tmp_path / "state"))
+    return ("run", "make it better", "--gate", GATE, "--set", "gate.report=unittest", *models, *where)
+
+
+def test_zero_dollars_are_refused_and_nothing_is_started(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = orchestrate(*words, "--budget-usd", "0", cwd=tmp_path)
+    assert (done.code, "give an amount above 0, or unlimited" in done.err) == (2, True), done.err
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_run_under_a_limit_shows_it(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = orchestrate(*words, cwd=tmp_path)
+    assert (done.code, NO_BUDGET in done.err) == (0, False), done.err
+    assert "budget: $0.00 of $5.00" in orchestrate("status", *words[-4:], cwd=tmp_path).out
+
+
+def test_the_word_goes_over_a_configured_limit_and_the_run_says_that_it_has_none(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = orchestrate(*words, "--budget-usd", "unlimited", cwd=tmp_path)
+    assert (done.code, NO_BUDGET in done.err) == (0, True), done.err
+    assert "budget: unlimited" in orchestrate("status", *words[-4:], cwd=tmp_path).out
