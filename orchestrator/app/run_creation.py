@@ -11,6 +11,7 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, RecipeEnv, select_environment
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
@@ -27,6 +28,7 @@ from orchestrator.project.secrets import build_redactor, require_secret_free_eve
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.control import RunLocation
 from roles.configured_models import find_model_problems
+from worktrees.object_store.commit_style import try_signing
 from worktrees.ref_store.refs import read_ref
 
 
@@ -97,12 +99,14 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
 
     Raises:
         EnvironmentProblem: no sandbox is installed on this host; the engine finds out whether one holds.
+        CommitNotSigned: commits are to be signed, and the key cannot be used.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
     withheld: dict[str, None] = {}
     for grant in grants:
         policy = await preview_policy(project.repository, project.state.path, grant)
         withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, policy))
+    await try_signing(project.repository.git, build_commit_style(project.config.commits))
     now = SystemClock().now()
     directory = project.state.build_run_directory(now)
     first = await build_first_events(new, directory.run, project.repository, project.config, now)
