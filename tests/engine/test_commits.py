@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.errors import EnvironmentProblem, convert_error
+from orchestrator.project.options import Options
 from orchestrator.report.run.result import build_run_result
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import TWO, Bench, When, one, task
+from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans
 from worktrees.errors import CommitNotSigned
@@ -136,10 +141,45 @@ async def test_the_end_of_a_run_and_its_pull_request_say_how_to_merge(bench: Ben
     ended = await bench.run(*one("a"))
     state = ended.state
     command = f"git switch main && git merge {state.run.branch}"
-    assert build_run_result(state, "").merge_by == command
+    assert build_run_result(state, ended.directory.path).merge_by == command
+    assert f"merge it: {command}" in list(render_summary_lines(state))
     assert state.pr is not None
     page = git(bench.repository, "show", f"{state.pr.ref}:PR.md")
     assert f"Merge it: `{command}`" in page
-    for words in command.split(" && "):
-        git(bench.repository, *words.split()[1:])
+    for part in command.split(" && "):
+        git(bench.repository, *part.split()[1:])
     assert (bench.repository / "a.txt").exists()
+
+
+async def test_a_squashed_run_can_be_replayed(bench: Bench) -> None:
+    await bench.run(*TWO, commits={**ADA, "squash": True})
+    state = {"state": {"dir": str(bench.root / "state")}}
+    report = await replay_run(Options(bench.repository, state), None, ReplayOptions())
+    assert report.is_same
+
+
+TEXTS = {"lib/a.txt": "old", "app/b.txt": "old"}
+
+
+async def test_shards_of_a_migration_land_by_the_same_author_and_signed(tmp_path: Path, key: Path) -> None:
+    repo = words(tmp_path / "repo", TEXTS)
+    run = Migrated(repo, settings={"commits": {**ADA, "sign": "ssh", "key": str(key)}})
+    ended = await run.run(recipe({"run": SED}))
+    assert (
+        git(repo, "log", "--format=%an %G?", f"main..{ended.state.run.branch}").splitlines() == ["Ada Lovelace G"] * 2
+    )
+    landed = git(repo, "rev-list", ended.state.run.branch).split()
+    assert all(shard.commit in landed for shard in ended.state.migration.shards.values())
+
+
+@pytest.mark.parametrize("group", ["all", "directory"])
+async def test_a_migrations_pull_requests_are_squashed_to_one_commit_each(tmp_path: Path, group: str) -> None:
+    repo = words(tmp_path / "repo", {**TEXTS, "lib/sub/c.txt": "old"})
+    run = Migrated(repo, settings={"commits": {**ADA, "squash": True}})
+    shards = {"shard": {"by": ["directory"], "depth": 2, "min_files": 1}}
+    ended = await run.run(recipe({"run": SED}, merge={"group_pr": group}, **shards))
+    state = ended.state
+    assert ended.exit_code == 0
+    branches = [pr.branch for pr in state.migration.prs.values()] or [state.run.branch]
+    for branch in branches:
+        assert git(repo, "log", "--format=%an", f"main..{branch}").splitlines() == ["Ada Lovelace"]

@@ -26,8 +26,8 @@ async def squash_landed_commits(context: RunContext, title: str) -> None:
     tip = await context.read_branch_tip()
     if not context.config.commits.squash or tip is None:
         return
-    git, base = context.repository.git, _choose_base(context.state)
-    listed = (await git.run_text("log", "--reverse", "--first-parent", "--format=%s", f"{base}..{tip}")).splitlines()
+    base = _choose_base(context.state)
+    listed = await _list_subjects(context, base, tip)
     if len(listed) < 2:
         return
     if tip != context.state.head or len(listed) != _count_own_commits(context.state, base):
@@ -35,7 +35,25 @@ async def squash_landed_commits(context: RunContext, title: str) -> None:
         await record_notice_once(context.journal, Noticed(level="warning", text=text))
         return
     await _keep_commits(context, tip)
-    await _replace_commits(context, base, tip, build_squash_message(context.state, title, listed))
+    await _replace_commits(context, base, tip, await squash_commits(context, base, tip, title))
+
+
+async def squash_commits(context: RunContext, base: CommitId, tip: CommitId, title: str) -> CommitId:
+    """Return one commit on `base` with the tree of `tip`, which names those between; `tip` itself if it is alone.
+
+    No ref is moved.
+    """
+    listed = await _list_subjects(context, base, tip)
+    if len(listed) < 2:
+        return tip
+    git, message = context.repository.git, build_squash_message(context.state, title, listed)
+    return CommitId(await commit_tree(git, await context.read_tree_id(tip), [base], message, context.commit_date))
+
+
+async def _list_subjects(context: RunContext, base: CommitId, tip: CommitId) -> list[str]:
+    span = f"{base}..{tip}"
+    listed = await context.repository.git.run_text("log", "--reverse", "--first-parent", "--format=%s", span)
+    return listed.splitlines()
 
 
 def _choose_base(state: RunState) -> CommitId:
@@ -66,9 +84,8 @@ async def _keep_commits(context: RunContext, tip: CommitId) -> None:
         happening.done = RefSet(key=setting.key)
 
 
-async def _replace_commits(context: RunContext, base: CommitId, tip: CommitId, message: str) -> None:
+async def _replace_commits(context: RunContext, base: CommitId, tip: CommitId, made: CommitId) -> None:
     tree = await context.read_tree_id(tip)
-    made = CommitId(await commit_tree(context.repository.git, tree, [base], message, context.commit_date))
     styled = await context.branch.style_union(base, ComposedUnion(commit=made, tree=tree))
     key = context.journal.build_next_key(f"land/{styled.commit}")
     moving = LandingStarted(key=key, branch=context.branch.name, old=tip, new=styled.commit, tree=tree, units=())
