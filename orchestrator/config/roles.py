@@ -203,12 +203,14 @@ class RoleSettings(FrozenModel):
     def _dump_own_settings(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Return the roles without what they inherit, so that this may still change."""
         values: dict[str, Any] = dump(self)
+        worker = values.get("worker", {})
+        for variant in worker.get("variants", {}).values():
+            if all(variant[name] == worker[name] for name in _PLACE):
+                for name in _PLACE:
+                    del variant[name]
         for name in _ROLES:
             if name in values:
                 values[name] = _disinherit_model(values[name], values["default"])
-        variants = values.get("worker", {}).get("variants", {})
-        for name, variant in variants.items():
-            variants[name] = _disinherit_model(variant, values["default"])
         return values
 
     @model_validator(mode="after")

@@ -346,11 +346,12 @@ def test_a_role_with_an_address_of_its_own_does_not_get_the_default_key(tmp_path
 
 
 def test_what_all_roles_take_can_still_be_changed_when_a_run_goes_on(tmp_path: Path) -> None:
-    user_file(tmp_path, DEFAULT)
+    user_file(tmp_path, DEFAULT + "[roles.worker.variants.strong]\nmodel = 'openai/s'\n")
     recorded = load_config(None, environ=environ(tmp_path)).config.model_dump(mode="json", by_alias=True)
     changed = merge_settings(recorded, {"roles": {"default": {"api_base": "http://localhost:2/v1"}}})
     roles = Config.model_validate(changed).roles
-    assert {role.api_base for role in (roles.planner, roles.worker, roles.judge)} == {"http://localhost:2/v1"}
+    every = (roles.planner, roles.worker, roles.judge, roles.worker.variants["strong"])
+    assert {role.api_base for role in every} == {"http://localhost:2/v1"}
 
 
 @pytest.mark.parametrize("key", ["model", "api_base", "api_key_env"])
