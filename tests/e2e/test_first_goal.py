@@ -41,7 +41,7 @@ def commands() -> list[str]:
 
 def test_every_command_of_the_first_goal_works_in_its_order(tmp_path: Path) -> None:
     shop(tmp_path)
-    repo, branch = tmp_path / "shop", ""
+    repo, branch, task = tmp_path / "shop", "", ""
     git(repo, "config", "user.name", "Ada")
     scripts = (DEMO / "goal.toml", DEMO / "goal-strong.toml")
     with (
@@ -54,7 +54,10 @@ def test_every_command_of_the_first_goal_works_in_its_order(tmp_path: Path) -> N
         env = environment(tmp_path, MY_KEY="sk-not-a-secret", XDG_CONFIG_HOME=str(tmp_path / "xdg"))
         env["XDG_STATE_HOME"] = str(tmp_path / "state")
         for line in commands():
-            words = [word.replace("GOAL", DEMO_GOAL).replace("BRANCH", branch) for word in shlex.split(line)]
+            words = [
+                word.replace("GOAL", DEMO_GOAL).replace("BRANCH", branch).replace("TASK", task)
+                for word in shlex.split(line)
+            ]
             if words[0] == "git":
                 for part in " ".join(map(shlex.quote, words)).replace("'&&'", "&&").split("&&"):
                     git(repo, *shlex.split(part)[1:])
@@ -65,6 +68,9 @@ def test_every_command_of_the_first_goal_works_in_its_order(tmp_path: Path) -> N
                 if words[1] == "run":
                     [merge] = re.findall(r"^merge it: git switch main && git merge (\S+)$", done.err, re.MULTILINE)
                     branch = merge
+                elif words[1] == "status":
+                    status = orchestrate(*words[1:], "--json", cwd=repo, env=env).json
+                    task = next(one["id"] for one in status["plan"] if one["status"] == "merged")
     assert branch
     assert git(repo, "log", "--format=%P", "main", "-1").count(" ") == 0, "one commit a task, no merges"
     assert git(repo, "status", "--porcelain") == ""
