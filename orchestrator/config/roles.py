@@ -95,7 +95,7 @@ def _disinherit_model(role: Mapping[str, Any], default: Mapping[str, Any]) -> di
 
 
 _PLACE = ("api_base", "api_key_env")
-_ROLES = ("planner", "worker", "judge")
+ROLE_NAMES = ("planner", "worker", "judge")
 
 
 class PlannerSettings(ModelSettings):
@@ -194,7 +194,7 @@ class RoleSettings(FrozenModel):
         if not isinstance(data, Mapping) or not isinstance(default := data.get("default"), Mapping):
             return data
         merged = dict(data)
-        for name in _ROLES:
+        for name in ROLE_NAMES:
             if isinstance(role := data.get(name), Mapping):
                 merged[name] = _inherit_model(role, default)
         return merged
@@ -208,7 +208,7 @@ class RoleSettings(FrozenModel):
             if all(variant[name] == worker[name] for name in _PLACE):
                 for name in _PLACE:
                     del variant[name]
-        for name in _ROLES:
+        for name in ROLE_NAMES:
             if name in values:
                 values[name] = _disinherit_model(values[name], values["default"])
         return values
