@@ -41,6 +41,10 @@ class RefMoved(GitError):
     """A compare-and-swap was lost: the ref did not stand where the caller thought."""
 
 
+class CommitNotSigned(GitError):
+    """A commit could not be signed with the user's key; the message says how to mend it."""
+
+
 class LockedRepository(GitError):
     """A lock file keeps git from its work: a process holds it, or left it when it died.
 

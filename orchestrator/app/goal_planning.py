@@ -18,7 +18,7 @@ from orchestrator.engine.goal.iterations import build_contract
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import open_local_hands
-from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.journal import EventListener, Journal, SystemClock
 from orchestrator.llm.router import ModelRouter
 from orchestrator.ports.roles import PlanningBrief
 from orchestrator.project.options import Options, build_grant, build_litellm_client, load_project_context
@@ -33,8 +33,10 @@ class GoalPlan:
     plan: Plan | Handoff
 
 
-async def plan_goal(options: Options, goal: str) -> GoalPlan:
+async def plan_goal(options: Options, goal: str, listener: EventListener | None = None) -> GoalPlan:
     """Return the root planner's plan for a goal, or its report that nothing needs to be done.
+
+    `listener` gets every event of the planner's work.
 
     Raises:
         OrchestrateError: it could not plan; says why.
@@ -58,6 +60,8 @@ async def plan_goal(options: Options, goal: str) -> GoalPlan:
     with tempfile.TemporaryDirectory(prefix="orchestrate-plan-") as scratch:
         redactor = await to_thread.run_sync(build_redactor, config)
         journal = Journal(Path(scratch), SystemClock(), redactor)
+        if listener is not None:
+            journal.listeners.append(listener)
         async with (
             open_local_hands(project.repository, project.state.path, build_grant(config), redactor=redactor) as hands,
             ModelRouter(Path(), connect=partial(build_litellm_client, config)) as router,

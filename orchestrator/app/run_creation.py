@@ -11,6 +11,7 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, RecipeEnv, select_environment
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
@@ -29,6 +30,7 @@ from orchestrator.run_control.control import RunLocation
 from roles.configured_models import find_model_problems
 from worktrees.errors import GitError
 from worktrees.git import require_git_version
+from worktrees.object_store.commit_style import try_signing
 from worktrees.ref_store.refs import read_ref
 
 
@@ -99,6 +101,7 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
 
     Raises:
         EnvironmentProblem: git is too old, or no sandbox is installed; the engine finds out whether one holds.
+        CommitNotSigned: commits are to be signed, and the key cannot be used.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
     await _require_git()
@@ -106,6 +109,7 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     for grant in grants:
         policy = await preview_policy(project.repository, project.state.path, grant)
         withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, policy))
+    await try_signing(project.repository.git, build_commit_style(project.config.commits))
     now = SystemClock().now()
     directory = project.state.build_run_directory(now)
     first = await build_first_events(new, directory.run, project.repository, project.config, now)

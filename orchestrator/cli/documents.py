@@ -11,6 +11,7 @@ from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import TaskDraft, Verified
 from orchestrator.ports.hands import CommandEnding, PolicyExplanation
 from orchestrator.report.read_model import Document, Omittable, ReadModel
+from orchestrator.report.run.cancellation import Cancellation
 
 
 class ExportDocument(Document, schema="orchestrate.export/1"):
@@ -55,6 +56,7 @@ class CommandDocument(Document, schema="orchestrate.command/1"):
     do: str
     taken: bool
     refused: str | None
+    cancelled: Omittable[Cancellation] = None
 
 
 class RequirementCheck(ReadModel):

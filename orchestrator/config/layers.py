@@ -29,7 +29,8 @@ _USER_ONLY_KEYS = (
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
-_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, ("tui",))
+_COMMIT_IDENTITY = tuple(("commits", key) for key in ("name", "email", "sign", "key"))
+_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",))
 """Settings that act on this machine as the user, or in the user's name.
 
 Trust in a repository does not extend to them.

@@ -181,6 +181,31 @@ class PrSettings(FrozenModel):
         return self
 
 
+def _check_identity_part(text: str) -> str:
+    if text != text.strip() or not text.isprintable() or set(text) & set("<>"):
+        raise ValueError(f"{text!r} cannot stand in a commit: one line without <, > and outer blanks")
+    return text
+
+
+IdentityPart = Annotated[str, AfterValidator(_check_identity_part)]
+
+
+class CommitSettings(FrozenModel):
+    """`[commits]`: whose the commits that land are, how they are signed, and how many a pull request has."""
+
+    name: IdentityPart = ""
+    email: IdentityPart = ""
+    sign: Literal["never", "ssh", "openpgp"] = "never"
+    key: Annotated[str, Field(pattern=r"^([^\s-].*)?$")] = ""
+    squash: bool = False
+
+    @model_validator(mode="after")
+    def _require_whole_identity(self) -> Self:
+        if bool(self.name) != bool(self.email):
+            raise ValueError("name and email go together: give both, or neither")
+        return self
+
+
 class NotifySettings(FrozenModel):
     """`[notify]`; without a channel nobody is notified. `webhook_env` names the variable that holds a URL."""
 
@@ -315,6 +340,7 @@ class Config(FrozenModel):
     hands: HandsSettings
     env: EnvSettings
     pr: PrSettings
+    commits: CommitSettings = CommitSettings()
     state: StateSettings
     migrate: MigrateSettings = MigrateSettings()
     notify: NotifySettings = NotifySettings()

@@ -64,6 +64,40 @@ class ModelSettings(FrozenModel):
         return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
 
 
+class DefaultModelSettings(FrozenModel):
+    """`[roles.default]`: where models are, once for all roles. Empty strings mean "not set"."""
+
+    model: str = ""
+    api_base: str = ""
+    api_key_env: str = ""
+
+
+def _inherit_model(role: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a role's values with what it leaves out.
+
+    Address and key go together: whoever names one of them takes neither, so that no key is sent to another's address.
+    """
+    merged = dict(role)
+    merged["model"] = role.get("model") or default.get("model", "")
+    if not (role.get("api_base") or role.get("api_key_env")):
+        merged |= {name: default.get(name, "") for name in _PLACE}
+    return merged
+
+
+def _disinherit_model(role: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a role's values without what is as in the default, so that this may still change."""
+    kept = dict(role)
+    if kept["model"] == default["model"]:
+        kept["model"] = ""
+    if all(kept[name] == default[name] for name in _PLACE):
+        kept |= dict.fromkeys(_PLACE, "")
+    return kept
+
+
+_PLACE = ("api_base", "api_key_env")
+ROLE_NAMES = ("planner", "worker", "judge")
+
+
 class PlannerSettings(ModelSettings):
     """`[roles.planner]`. With commands at all it can only read."""
 
@@ -147,11 +181,37 @@ class JudgeSettings(ModelSettings):
 
 
 class RoleSettings(FrozenModel):
-    """`[roles]`"""
+    """`[roles]`. What a role does not say of its model, and where that is, `default` says."""
 
+    default: DefaultModelSettings = DefaultModelSettings()
     planner: PlannerSettings
     worker: WorkerSettings
     judge: JudgeSettings
+
+    @model_validator(mode="before")
+    @classmethod
+    def _inherit_default(cls, data: object) -> object:
+        if not isinstance(data, Mapping) or not isinstance(default := data.get("default"), Mapping):
+            return data
+        merged = dict(data)
+        for name in ROLE_NAMES:
+            if isinstance(role := data.get(name), Mapping):
+                merged[name] = _inherit_model(role, default)
+        return merged
+
+    @model_serializer(mode="wrap")
+    def _dump_own_settings(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the roles without what they inherit, so that this may still change."""
+        values: dict[str, Any] = dump(self)
+        worker = values.get("worker", {})
+        for variant in worker.get("variants", {}).values():
+            if all(variant[name] == worker[name] for name in _PLACE):
+                for name in _PLACE:
+                    del variant[name]
+        for name in ROLE_NAMES:
+            if name in values:
+                values[name] = _disinherit_model(values[name], values["default"])
+        return values
 
     @model_validator(mode="after")
     def _refuse_blanket_tier(self) -> "RoleSettings":

@@ -13,6 +13,7 @@ from anyio import to_thread
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.refs import is_own_ref
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.engine.commits import build_commit_style
 from orchestrator.errors import OrchestrateError
 from orchestrator.forge.factory import open_forge_repository
 from orchestrator.hands.local import open_local_hands
@@ -28,6 +29,7 @@ from roles.configured_models import iterate_configured_models
 from worktrees.errors import GitError, LockedRepository
 from worktrees.git import MIN_GIT_VERSION, read_git_version
 from worktrees.locks.git_lock_files import find_repository_locks, get_locked_ref
+from worktrees.object_store.commit_style import try_signing
 
 _UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
 _MIN_FREE_BYTES = 2 * 1024**3
@@ -61,6 +63,8 @@ async def check_requirements(options: Options, *, in_ci: bool = False) -> AsyncI
     for finding in await _check_sandbox(project):
         yield finding
     yield _check_gate(project)
+    for finding in await _check_signing(project):
+        yield finding
     for finding in await _check_forge(project):
         yield finding
     for finding in await _check_models(project):
@@ -133,6 +137,18 @@ def _check_gate(project: ProjectContext) -> DoctorFinding:
     command = project.config.gate.command
     missing = 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
     return DoctorFinding("gate", bool(command), command or missing, is_warning=True)
+
+
+async def _check_signing(project: ProjectContext) -> list[DoctorFinding]:
+    """Sign a commit that no ref will hold, where commits are to be signed."""
+    style = build_commit_style(project.config.commits)
+    if style.signature == "never":
+        return []
+    try:
+        await try_signing(project.repository.git, style)
+    except GitError as error:
+        return [DoctorFinding("signing", False, str(error))]
+    return [DoctorFinding("signing", True, f"{style.signature}, with {style.key or 'your user.signingKey'}")]
 
 
 async def _check_forge(project: ProjectContext) -> list[DoctorFinding]:

@@ -1,15 +1,24 @@
 """The names of all refs that are ours, below `refs/orchestrate/`: built and parsed here and nowhere else."""
 
 from dataclasses import dataclass
+from shlex import quote
 
 from orchestrator.domain.ids import RunId, TaskId, format_task_ref
 
 NAMESPACE = "refs/orchestrate/"
 PULL_REQUEST_PREFIX = f"{NAMESPACE}prs/"
+LOCAL_FORGE = "local"
+"""The forge whose pull requests are these refs."""
 LEASE_PREFIX = f"{NAMESPACE}ci/"
 _JOURNAL = "/journal"
 FETCH_REFSPEC = f"+{NAMESPACE}*:{NAMESPACE}*"
 """The refspec that fetches or pushes all of them."""
+
+
+def format_merge_command(branch: str, target: str) -> str:
+    """Return the line for a shell with which a person merges a branch of this repository into the target."""
+    switch = f"git switch {quote(target)} && " if target else ""
+    return f"{switch}git merge {quote(branch)}"
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,10 @@ class RunRefs:
     def owns_ref(self, ref: str) -> bool:
         """Return True if a ref belongs to this run."""
         return ref.startswith(f"{self.prefix}/")
+
+    def build_unsquashed_ref(self, tip: str) -> str:
+        """Return the ref that keeps commits for which one stands on the branch; `tip` is the last of them."""
+        return f"{self.prefix}/unsquashed/{tip}"
 
     def build_candidate_ref(self, task: TaskId, attempt: int) -> str:
         """Return the ref that keeps the candidate of an attempt."""

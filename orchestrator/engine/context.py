@@ -13,6 +13,7 @@ from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
+from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -88,7 +89,8 @@ class RunContext:
     def branch(self) -> PrBranch:
         """The PR branch."""
         run = self.state.run
-        return PrBranch(self.repository, run.branch, run.base, self.landing_fence)
+        style = build_commit_style(self.config.commits)
+        return PrBranch(self.repository, run.branch, run.base, self.landing_fence, style)
 
     @property
     def commit_date(self) -> str:

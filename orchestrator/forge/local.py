@@ -11,7 +11,13 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.refs import PULL_REQUEST_PREFIX, build_pull_request_ref, parse_pull_request_number
+from orchestrator.domain.refs import (
+    LOCAL_FORGE,
+    PULL_REQUEST_PREFIX,
+    build_pull_request_ref,
+    format_merge_command,
+    parse_pull_request_number,
+)
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 from worktrees.errors import RefMoved
@@ -26,7 +32,7 @@ from worktrees.safety.private_directory import create_private_directory
 class LocalForge:
     """A `ports.Forge` for a repository without a forge, or for people who want to look first."""
 
-    name = "local"
+    name = LOCAL_FORGE
 
     def __init__(self, git: Git, directory: Path, when: str) -> None:
         self._git = git
@@ -106,11 +112,13 @@ async def read_pull_request(git: Git, ref: str) -> PullRequest:
 
 def _render_page(request: PullRequest) -> str:
     target = f" → `{request.target}`" * bool(request.target)
+    command = format_merge_command(request.head, request.target)
     marks = ["draft"] * request.draft + [f"label: {label}" for label in request.labels]
     heading = f"{', '.join(marks)}\n\n" if marks else ""
     return (
         f"# {request.title}\n\n{heading}"
-        f"`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n{request.body}\n"
+        f"`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n"
+        f"Merge it: `{command}`\n\n{request.body}\n"
     )
 
 

@@ -212,6 +212,7 @@ class TargetedRound:
         result = await self._tools.gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
         if result.difference.is_green:
             composed = await self._composer.compose_landing(head, units, composed)
+            composed = await self._tools.branch.style_union(head, composed)
             if veto := await self._tools.hooks.find_veto(self._build_occurrence(head, units, composed)):
                 self._vetoed.add(units)
                 refused = Difference(problems=(f"refused by a hook: {veto}",))

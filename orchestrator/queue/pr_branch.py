@@ -14,7 +14,9 @@ from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import Units
+from orchestrator.queue.composition import ComposedUnion
 from worktrees.errors import RefMoved
+from worktrees.object_store.commit_style import PLAIN_STYLE, CommitStyle, restyle_commits
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.trees import read_tree_id
 from worktrees.ref_store.refs import move_ref, read_ref
@@ -39,6 +41,7 @@ class PrBranch:
     name: str
     base: CommitId
     landing_fence: LandingFence
+    style: CommitStyle = PLAIN_STYLE
 
     @property
     def ref(self) -> str:
@@ -67,6 +70,20 @@ class PrBranch:
                 "then resume the run"
             )
         return CommitId(commit)
+
+    async def style_union(self, head: CommitId, union: ComposedUnion) -> ComposedUnion:
+        """Return a union on top of `head` with its commits by the configured author, signed where that is asked for.
+
+        Raises:
+            worktrees.errors.CommitNotSigned: the key cannot be used.
+        """
+        made = await restyle_commits(self.repository.git, head, union.commit, self.style)
+        if not made:
+            return union
+        parts = []
+        for part in union.parts:
+            parts.append(part.model_copy(update={"commit": CommitId(made[part.commit])}))
+        return ComposedUnion(commit=CommitId(made[union.commit]), tree=union.tree, parts=tuple(parts))
 
     async def move_to_commit(self, old: CommitId | None, new: CommitId, reason: str) -> None:
         """Move the branch from `old` (None: it must not exist) to `new`.

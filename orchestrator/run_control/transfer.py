@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from orchestrator.config.layers import is_user_only_key, iterate_leaf_values, load_config, merge_settings
 from orchestrator.config.model import Config
+from orchestrator.config.roles import ROLE_NAMES
 from orchestrator.config.toml_source import format_dotted_key
 from orchestrator.domain.recipe.model import require_valid_recipe
 from orchestrator.domain.run.state import RunState
@@ -108,27 +109,33 @@ def _require_closed_recipe(state: RunState) -> None:
 def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
     """Return a run's settings with this user's own values where somebody else's may not hold.
 
-    Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
-    machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
-    never higher, and what is a secret for either of them is one. Without `own` the user's own are those of no project.
+    Those are what runs or reaches out as the user (hooks, notifications, pushes), whose commits are and what signs
+    them, what the sandbox shows of this machine and of the checkout, and where model calls and their keys go. A tier
+    may be lower than the user's own and never higher, and what is a secret for either of them is one. Without `own`
+    the user's own are those of no project.
     """
-    own_values = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
-    roles = {}
-    for name, theirs in settings["roles"].items():
-        endpoint = {}
-        for key in ("api_base", "api_key_env", "fallbacks"):
-            endpoint[key] = own_values["roles"][name][key]
-        roles[name] = endpoint | _spread_endpoint(theirs, endpoint) | _lower_tier(theirs, own_values["roles"][name])
+    own_config = own or load_config(None).config
+    own_values = own_config.model_dump(mode="json", by_alias=True)
+    roles = {"default": _select_endpoint(own_values["roles"]["default"])}
+    for name in ROLE_NAMES:
+        theirs, own_role = settings["roles"][name], own_values["roles"][name]
+        inherited = _select_endpoint(getattr(own_config.roles, name).model_dump(mode="json"))
+        roles[name] = _select_endpoint(own_role) | _spread_endpoint(theirs, inherited) | _lower_tier(theirs, own_role)
     own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
         "pr": {key: own_values["pr"][key] for key in outside},
         "roles": roles,
+        "commits": {key: own_values["commits"][key] for key in ("name", "email", "sign", "key")},
         "env": {"share": own_values["env"]["share"]},
         "redact": {key: _unite(own_values["redact"][key], settings["redact"][key]) for key in own_values["redact"]},
     }
     return merge_settings(others, own_keys) | own_tables
+
+
+def _select_endpoint(role: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: role[key] for key in ("api_base", "api_key_env", "fallbacks") if key in role}
 
 
 def _lower_tier(foreign_values: Mapping[str, Any], own_values: Mapping[str, Any]) -> dict[str, Any]:

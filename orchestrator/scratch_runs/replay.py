@@ -43,6 +43,7 @@ _ALONE = {
     "run": {"time_limit_s": 0, "max_workers": 1_000_000},
     "approval": {"mode": "auto", "expires_s": 0},
     "pr": {"push": "", "forge": "local", "checks_poll_s": 0.01},
+    "commits": {"sign": "never"},
     "budget": {"usd": 0, "tokens": 0, "calls": 0},
 }
 _LEFT_OUT = ("budget", "hooks", "notify")

@@ -64,25 +64,37 @@ def _parse_conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(sorted(paths)), tuple(messages)
 
 
-async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str, when: str) -> str:
-    """Commit a tree as Orchestrate; `when` is an ISO 8601 date, author's and committer's.
+async def commit_tree(
+    git: Git, tree: str, parents: Sequence[str], message: str, when: str, author: tuple[str, str] = COMMIT_AUTHOR
+) -> str:
+    """Commit a tree as `author`, a name and an address; `when` is an ISO 8601 date, author's and committer's.
 
     Raises:
         GitError: the tree or a parent does not exist, or `when` is no date.
     """
-    date = _format_git_date(when)
-    name, mail = COMMIT_AUTHOR
-    who = {"NAME": name, "EMAIL": mail, "DATE": date}
+    arguments, body, identity = build_commit_input(tree, parents, message, when, author)
+    return await git.run_text(*arguments, stdin=body, env=identity)
+
+
+def build_commit_input(
+    tree: str, parents: Sequence[str], message: str, when: str, author: tuple[str, str]
+) -> tuple[list[str], bytes, dict[str, str]]:
+    """Return the arguments, the standard input and the variables with which git makes a commit.
+
+    Raises:
+        GitError: `when` is no date.
+    """
+    name, mail = author
+    who = {"NAME": name, "EMAIL": mail, "DATE": _format_git_date(when)}
     identity = {}
     for role in ("AUTHOR", "COMMITTER"):
         for key, value in who.items():
             identity[f"GIT_{role}_{key}"] = value
-    options = []
+    arguments = ["commit-tree", tree]
     for parent in parents:
-        for option in ("-p", parent):
-            options.append(option)
+        arguments += ["-p", parent]
     body = message.replace("\0", "").encode("utf-8", "replace")
-    return await git.run_text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
+    return [*arguments, "-F", "-"], body or b"\n", identity
 
 
 def _format_git_date(when: str) -> str:

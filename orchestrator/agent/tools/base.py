@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, model_validator
 
 from orchestrator.domain.chat import ToolSpec
+from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.errors import MalformedReply, ToolRefused
@@ -28,6 +29,38 @@ def _check_command_text(text: str) -> str:
 
 CommandText = Annotated[str, AfterValidator(_check_command_text)]
 """Text that becomes a path or a word of a command line: the operating system takes neither NUL nor any length."""
+
+
+_ALIASES = {
+    "path": ("file_path", "filepath", "file", "filename"),
+    "text": ("content", "contents", "file_text"),
+    "old": ("old_string", "old_str", "old_text", "search"),
+    "new": ("new_string", "new_str", "new_text", "replace"),
+    "command": ("cmd", "script"),
+    "pattern": ("regex", "query"),
+    "query": ("pattern",),
+    "glob": ("include",),
+    "start": ("start_line",),
+    "end": ("end_line",),
+    "timeout_s": ("timeout",),
+}
+"""What models call arguments that other tools have taught them under other names."""
+
+
+class ToolArguments(FrozenModel):
+    """The arguments of a tool. A usual other name of one that is left out is taken for it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_aliases(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        named = dict(data)
+        for name in cls.model_fields.keys() - named.keys():
+            used = [alias for alias in _ALIASES.get(name, ()) if alias in named and alias not in cls.model_fields]
+            if used:
+                named[name] = named.pop(used[0])
+        return named
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from pydantic import Field
 
 from orchestrator.agent.edits.editor import apply_edit
 from orchestrator.agent.edits.refusals import EditRefusal
-from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
-from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.agent.tools.base import CommandText, Tool, ToolArguments, ToolResult
 from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.domain.text.listing import limit_lines
 from orchestrator.errors import ToolRefused
@@ -16,7 +15,7 @@ _MAX_MATCHES = 100
 _MAX_PATHS = 400
 
 
-class ReadArguments(FrozenModel):
+class ReadArguments(ToolArguments):
     """Arguments of `read`."""
 
     path: CommandText = Field(description="File, relative to the repository.")
@@ -24,20 +23,20 @@ class ReadArguments(FrozenModel):
     end: int | None = Field(None, description=f"Last line; at most {_MAX_LINES} lines are shown.")
 
 
-class ListArguments(FrozenModel):
+class ListArguments(ToolArguments):
     """Arguments of `list`."""
 
     glob: CommandText = Field("**", description="Which files, for example src/**/*.py.")
 
 
-class SearchArguments(FrozenModel):
+class SearchArguments(ToolArguments):
     """Arguments of `search`."""
 
     pattern: CommandText = Field(description="POSIX extended regular expression.")
     glob: CommandText = Field("**", description="Which files, for example src/**/*.py.")
 
 
-class EditArguments(FrozenModel):
+class EditArguments(ToolArguments):
     """Arguments of `edit`."""
 
     path: CommandText = Field(description="File, relative to the repository.")
@@ -46,7 +45,7 @@ class EditArguments(FrozenModel):
     replace_all: bool = Field(False, description="Replace every exact occurrence.")
 
 
-class WriteArguments(FrozenModel):
+class WriteArguments(ToolArguments):
     """Arguments of `write`."""
 
     path: CommandText = Field(description="File, relative to the repository.")

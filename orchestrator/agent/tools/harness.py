@@ -5,8 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
-from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
-from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.agent.tools.base import CommandText, Tool, ToolArguments, ToolResult
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.errors import SearchUnavailable, ToolRefused
@@ -36,7 +35,7 @@ def build_submit_tool(
     return Tool(name, description, value, submit_value, is_final=True)
 
 
-class RecallArguments(FrozenModel):
+class RecallArguments(ToolArguments):
     """Arguments of `recall`."""
 
     query: CommandText = Field(
@@ -68,7 +67,7 @@ def _format_hit(hit: SearchHit) -> str:
     return f"{hit.seq}{who}{turn} {hit.kind}: {hit.snippet}"
 
 
-class RequestTierArguments(FrozenModel):
+class RequestTierArguments(ToolArguments):
     """Arguments of `request_tier`."""
 
     tier: Tier = Field(description="The tier that is needed, by number.")

@@ -4,15 +4,14 @@ from collections.abc import Callable
 
 from pydantic import Field
 
-from orchestrator.agent.tools.base import CommandText, Tool, ToolResult
-from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.agent.tools.base import CommandText, Tool, ToolArguments, ToolResult
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 
 
-class ShellArguments(FrozenModel):
+class ShellArguments(ToolArguments):
     """Arguments of `shell`."""
 
     command: CommandText = Field(description="A command line for bash. Each call starts anew in the top directory.")

@@ -8,14 +8,15 @@ from orchestrator.cli.documents import CommandDocument
 from orchestrator.cli.engine_follower import start_background_engine
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.journal_reader import open_run_journal
-from orchestrator.cli.output import print_message, print_object
+from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
-from orchestrator.domain.commands.definitions import Command
+from orchestrator.domain.commands.definitions import Cancel, Command
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.project.options import Options
+from orchestrator.report.run.cancellation import Cancellation, preview_cancellation, render_cancellation
 from orchestrator.run_control.control import RunLocation, find_run, predict_state, send_command
 
 _OUTCOME_WAIT_S = 5.0
@@ -48,7 +49,7 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
         UsageProblem: the run refuses the command.
     """
     outcome: str | None = None
-    key = ""
+    key, preview = "", _preview(state, command)
     if not has_live_engine(place.directory):
         outcome = explain_refusal(predict_state(place, state), command) or None
     if outcome is None:
@@ -57,13 +58,27 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
             outcome = _await_outcome(place, state, key, wake)
     if as_json:
         document = CommandDocument(
-            run=place.directory.run, key=key, do=command.do, taken=outcome is not None, refused=outcome
+            run=place.directory.run,
+            key=key,
+            do=command.do,
+            taken=outcome is not None,
+            refused=outcome,
+            cancelled=None if outcome else preview,
         )
         print_object(document.as_object())
     elif not outcome:
         _print_words(place, command, outcome, wake)
+        if preview is not None:
+            print_lines(render_cancellation(preview))
     if outcome:
         raise UsageProblem(outcome)
+
+
+def _preview(state: RunState, command: Command) -> Cancellation | None:
+    """Return what a cancellation means for the run as it stands; None if it is refused, and for other commands."""
+    if isinstance(command, Cancel) and not explain_refusal(state, command):
+        return preview_cancellation(state, command.task)
+    return None
 
 
 def _print_words(place: RunLocation, command: Command, outcome: str | None, wake: bool) -> None:

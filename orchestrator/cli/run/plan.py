@@ -11,6 +11,7 @@ from orchestrator.cli.arguments import VerbArguments, config_options, contract_o
 from orchestrator.cli.documents import PlanDocument
 from orchestrator.cli.flags import build_options
 from orchestrator.cli.output import print_document
+from orchestrator.cli.run.plan_progress import PlanProgress
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.task import Handoff, TaskDraft
@@ -36,7 +37,8 @@ def plan_command(goal: str, **given: Unpack[VerbArguments]) -> None:
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
     """Plan a goal and print the plan, as one object or for a person: the contract first, then the tasks."""
-    goal_plan = anyio.run(plan_goal, options, goal)
+    with PlanProgress() as progress:
+        goal_plan = anyio.run(plan_goal, options, goal, progress.on_event_recorded)
     document = PlanDocument(goal=goal, criteria=goal_plan.contract.criteria, **dict(goal_plan.plan))
     print_document(document, (*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)), as_json)
 

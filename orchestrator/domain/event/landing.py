@@ -51,13 +51,21 @@ class UnitEjected(Event, kind="unit.ejected"):
 
 
 class Landing(FrozenModel):
-    """What lands on the PR branch: `new` is the commit it moves to."""
+    """What lands on the PR branch: `new` is the commit it moves to.
+
+    Without units it brings nothing new: `new` has the tree of what landed before, and stands for its commits.
+    """
 
     branch: str
     new: CommitId
     tree: TreeId
     units: tuple[UnitId, ...]
     parts: tuple[LandedPart, ...] = ()
+
+    @property
+    def is_squash(self) -> bool:
+        """Return True if one commit took the place of others."""
+        return not self.units
 
 
 class LandingStarted(Landing, Intent, kind="landing.started"):

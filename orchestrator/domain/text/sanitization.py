@@ -29,6 +29,11 @@ def sanitize_title(text: str, limit: int = 200) -> str:
     return _defuse_mentions(to_one_line(text, limit))
 
 
+def sanitize_message(text: str, limit: int = 2_000) -> str:
+    """Return the body of a commit's message, which is searched for mentions and closing words as a title is."""
+    return _defuse_mentions(strip_controls(text)[:limit].strip())
+
+
 def _defuse_mentions(text: str) -> str:
     text = _KEYWORD.sub(lambda word: f"{word[0][:2]}\u200b{word[0][2:]}", text)
     return _MENTION.sub("\\g<0>\u200b", _TICKET.sub("\\1\u200b-", text))

@@ -12,10 +12,10 @@ from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId, parse_unit_task
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.attempts import continue_attempt, start_attempt
+from orchestrator.engine.commits import build_task_message
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
@@ -229,14 +229,10 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
         task = context.state.tasks[name]
         if task.candidate is not None:
             candidates[task.unit] = task.candidate.commit
-    build_message = partial(_build_message, context)
-    composer = MergeComposer(context.repository.git, candidates, build_message, context.commit_date)
+    build_message = partial(build_task_message, context.state)
+    git, when = context.repository.git, context.commit_date
+    composer = MergeComposer(git, candidates, build_message, when, names_candidates=False)
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
     targeting = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
     return await lander.land_units(round_name, tuple(candidates), composer, targeting)
-
-
-def _build_message(context: RunContext, unit: UnitId) -> str:
-    task = context.state.tasks[parse_unit_task(unit)].spec
-    return f"{sanitize_title(task.title)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

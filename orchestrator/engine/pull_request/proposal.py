@@ -18,6 +18,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import sanitize_markdown, sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
+from orchestrator.engine.pull_request.squash import squash_landed_commits
 from orchestrator.errors import EnvironmentProblem, PersonNeeded
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
@@ -110,6 +111,7 @@ async def propose_landed_work(
         EnvironmentProblem: the remote cannot be reached.
     """
     if await context.read_branch_tip() is not None:
+        await squash_landed_commits(context, title)
         branch, head = context.state.run.branch, await context.read_start_commit()
         await propose_pull_request(context, PullRequestProposal(branch, head, title, body, labels=labels, draft=draft))
 

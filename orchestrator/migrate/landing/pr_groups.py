@@ -141,7 +141,7 @@ async def commit_group(context: RunContext, group: PullRequestGroup) -> CommitId
     The same state always gives the same commits.
     """
     git, state = context.repository.git, context.state
-    tip = await _find_tip(context, group)
+    tip = await find_group_tip(context, group)
     landed = {file.path: (file.mode, file.landed or file.base) for file in list_group_files(state, group)}
     for name in group.shards:
         shard = state.migration.shards[name]
@@ -158,7 +158,7 @@ async def commit_group(context: RunContext, group: PullRequestGroup) -> CommitId
     return await _commit_changes(context, tip, back, message)
 
 
-async def _find_tip(context: RunContext, group: PullRequestGroup) -> CommitId:
+async def find_group_tip(context: RunContext, group: PullRequestGroup) -> CommitId:
     """Return where the run has put the group's branch, perhaps without having come to a pull request for it."""
     git, state = context.repository.git, context.state
     known, ref = state.migration.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"

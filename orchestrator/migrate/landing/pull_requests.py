@@ -18,10 +18,12 @@ from orchestrator.engine.pull_request.proposal import (
     propose_landed_work,
     propose_pull_request,
 )
+from orchestrator.engine.pull_request.squash import squash_commits
 from orchestrator.migrate.landing import pr_groups
 from orchestrator.migrate.landing.pr_body import render_migration_body
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate
+from orchestrator.queue.composition import ComposedUnion
 from orchestrator.queue.pr_branch import PrBranch
 from worktrees.git import Git
 from worktrees.object_store.merge import is_ancestor
@@ -111,13 +113,19 @@ async def _join_red_groups(
 async def _commit_if_green(context: RunContext, gate: Gate, group: pr_groups.PullRequestGroup) -> _Ready | None:
     """Return the group with its commits, if they pass the gate, at the second look if need be."""
     branch = pr_groups.get_group_branch(context.state, group)
+    base = await pr_groups.find_group_tip(context, group)
+    group_files = pr_groups.list_group_files(context.state, group)
     head = await pr_groups.commit_group(context, group)
     tree = TreeId(await read_tree_id(context.repository.git, head))
     for is_second_look in (False, True):
         result = await gate.judge_tree(head, tree, Purpose(f"pull request {group.name}"), fresh=is_second_look)
         if result.difference.is_green:
             old = await read_ref(context.repository.git, f"refs/heads/{branch}")
-            return _Ready(group, branch, CommitId(old) if old else None, head)
+            if context.config.commits.squash:
+                title = pr_groups.format_pr_title(context.recipe, group.name, len(group_files))
+                head = await squash_commits(context, base, head, title)
+            styled = await context.branch.style_union(base, ComposedUnion(commit=head, tree=tree))
+            return _Ready(group, branch, CommitId(old) if old else None, styled.commit)
     return None
 
 

@@ -188,6 +188,13 @@ def _describe_difference(difference: Difference) -> str:
 
 
 @describe_event.register
+def _(event: landing.LandingFinished) -> str:
+    if event.is_squash:
+        return f"squashed {event.branch} to one commit, {event.new[:12]}"
+    return f"landed {len(event.units)} on {event.branch} at {event.new[:12]}"
+
+
+@describe_event.register
 def _(event: landing.UnitEjected) -> str:
     return f"ejected {event.unit}{add_lead(': conflicts in ', ', '.join(event.conflict))}"
 
@@ -281,7 +288,6 @@ _describe(work.PlanRefused, lambda event: f"plan refused: {'; '.join(event.probl
 _describe(work.PlanningEnded, lambda event: f"planner is done: {event.handoff.summary}")
 _describe(work.ToolCalled, lambda event: f"{event.name} {event.arguments.head[:200]}")
 _describe(work.SessionEnded, lambda event: f"session {event.session} {event.exit} {event.detail}".rstrip())
-_describe(landing.LandingFinished, lambda event: f"landed {len(event.units)} on {event.branch} at {event.new[:12]}")
 _describe(migration.StepStarted, lambda event: f"step {event.step} over {event.files} files")
 _describe(migration.RollbackRefused, lambda event: f"shard {event.shard} stays: {event.reason}")
 _describe(migration.FileMoved, lambda event: f"{event.path} {event.status}{add_lead(': ', event.reason)}")

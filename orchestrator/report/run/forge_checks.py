@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.domain.event.forge import ChecksSeen, PrClosed, PrClosing, PrMerged, PrMerging
 from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names
+from orchestrator.domain.refs import LOCAL_FORGE, format_merge_command
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
@@ -63,6 +64,16 @@ def render_forge_lines(state: RunState) -> Iterator[str]:
                 yield f"  ✗ {to_one_line(check.name)}  {to_one_line(check.url)}".rstrip()
     if state.merged is not None:
         yield f"merged: {state.run.target or 'its target'} on {state.merged.forge} stands at {state.merged.new[:12]}"
+
+
+def describe_merging(state: RunState) -> str:
+    """Return how a person merges what landed; empty where nothing is to be merged, or each group is on its own."""
+    pr = state.pr
+    if pr is None or pr.group or state.merged is not None:
+        return ""
+    if pr.forge == LOCAL_FORGE:
+        return format_merge_command(pr.branch or state.run.branch, state.run.target)
+    return f"review and merge {pr.url}"
 
 
 def build_forge_checks(state: RunState) -> ForgeChecksResult | None:

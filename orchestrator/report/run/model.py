@@ -172,7 +172,8 @@ class RunFields(Document):
     `exit` is the exit code, None while the run works. `tasks` counts leaf tasks by every status. `causes` counts why
     they ended without landing. `flaky` begins with the test seen on most trees. `pr` is the pull
     request opened last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for
-    any, `merged` if nothing was merged. `attempted` lists what agents tried beyond their walls.
+    any, `merged` if nothing was merged. `merge_by` says how a person merges what landed: a line for a shell, or where.
+    `attempted` lists what agents tried beyond their walls.
     """
 
     run: RunId
@@ -197,6 +198,7 @@ class RunFields(Document):
     pr: PullRequestLink | None
     checks: ForgeChecksResult | None
     merged: MergeResult | None
+    merge_by: str = ""
     prs: tuple[GroupPullRequest, ...]
     attempted: tuple[PolicyViolation, ...]
     notices: tuple[str, ...]

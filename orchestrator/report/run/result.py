@@ -17,7 +17,7 @@ from orchestrator.report.cost.budgets import build_account_usage, build_accounts
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.run import model
 from orchestrator.report.run.contract import build_contract
-from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result
+from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result, describe_merging
 
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
@@ -49,6 +49,7 @@ def build_run_result(state: RunState, journal: Path) -> model.RunResult:
         pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
         checks=build_forge_checks(state),
         merged=build_merge_result(state),
+        merge_by=describe_merging(state),
         prs=tuple(model.GroupPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
         attempted=tuple(state.unapproved_violations),
         notices=tuple(notice.text for notice in state.notices),

@@ -40,6 +40,8 @@ def _render_pull_request(status: RunStatus) -> Iterator[str]:
         yield f"  pull request {_flatten(status.pr.url)}: {_flatten(status.checks.words)}"
     if status.merged:
         yield f"  merged; its target stands at {status.merged.target[:12]}"
+    if status.merge_by:
+        yield f"  merge it: {_flatten(status.merge_by)}"
 
 
 def _render_spending(status: RunStatus) -> str:

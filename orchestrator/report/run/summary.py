@@ -11,7 +11,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import add_lead, join_limited, limit_lines
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.report.run.contract import render_contract_lines
-from orchestrator.report.run.forge_checks import render_forge_lines
+from orchestrator.report.run.forge_checks import describe_merging, render_forge_lines
 from orchestrator.report.run.model import RunResult
 from orchestrator.report.run.result import build_run_result, find_head_trial
 from orchestrator.report.task.receipt import quote_text
@@ -62,6 +62,8 @@ def _render_pull_requests(state: RunState) -> Iterator[str]:
     yield from limit_lines(lines, _SHOWN, "  … and {count} more pull requests: see orchestrate status --json")
     if state.pr and not state.pr.group:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
+    if merging := describe_merging(state):
+        yield f"merge it: {merging}"
 
 
 def _render_next_commands(state: RunState, where: str) -> Iterator[str]:

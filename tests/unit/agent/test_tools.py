@@ -173,3 +173,32 @@ async def test_recall_shows_who_said_what_newest_first_and_says_when_nobody_did(
     assert (await tool(written(query='"two parsers" ( AND *'))).text == "nothing in this run holds all of these words"
     assert not (await tool(written(query="x", limit=99))).is_ok
     journal.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "f", "text": "x\n"},
+        {"path": "f", "content": "x\n"},
+        {"file_path": "f", "contents": "x\n"},
+        {"filename": "f", "file_text": "x\n"},
+    ],
+)
+async def test_write_takes_the_names_that_models_know_from_other_tools(arguments: dict[str, str]) -> None:
+    workspace = InMemoryWorkspace({})
+    assert (await build_write_tool(workspace)(written(**arguments))).is_ok
+    assert await workspace.read_file("f") == b"x\n"
+
+
+async def test_edit_and_read_take_other_names_too() -> None:
+    workspace = InMemoryWorkspace({"f": b"a\nb\n"})
+    assert (await build_edit_tool(workspace)(written(file_path="f", old_string="b", new_string="c"))).is_ok
+    assert await build_read_tool(workspace)(written(file_path="f", start_line=2)) == ToolResult("2\tc")
+
+
+async def test_an_argument_under_two_names_is_refused_and_nothing_is_written() -> None:
+    workspace = InMemoryWorkspace({"f": b"a"})
+    result = await build_write_tool(workspace)(written(path="f", text="x", content="y"))
+    assert not result.is_ok
+    assert "content" in result.text
+    assert await workspace.read_file("f") == b"a"

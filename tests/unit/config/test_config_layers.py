@@ -318,3 +318,51 @@ def test_a_variable_that_names_no_key_is_told(tmp_path: Path) -> None:
 def test_a_pattern_to_redact_must_be_a_regular_expression(repository: Path) -> None:
     with pytest.raises(UsageProblem, match=r"redact\.patterns.*no regular expression"):
         load_config(repository, {"redact": {"patterns": ["corp-\\d+", "("]}}, environ={})
+
+
+DEFAULT = "[roles.default]\nmodel = 'openai/m'\napi_base = 'http://localhost:1/v1'\napi_key_env = 'MY_KEY'\n"
+
+
+def test_model_address_and_key_are_given_once_for_all_roles(tmp_path: Path) -> None:
+    user_file(
+        tmp_path, DEFAULT + "[roles.worker]\nmodel = 'openai/w'\n[roles.worker.variants.strong]\nmodel = 'openai/s'\n"
+    )
+    roles = load_config(None, environ=environ(tmp_path)).config.roles
+    found = [
+        roles.planner,
+        roles.worker,
+        roles.judge,
+        roles.worker.variants["strong"],
+        roles.judge.get_lens_settings("diff"),
+    ]
+    assert [one.model for one in found] == ["openai/m", "openai/w", "openai/m", "openai/s", "openai/m"]
+    assert {(one.api_base, one.api_key_env) for one in found} == {("http://localhost:1/v1", "MY_KEY")}
+
+
+def test_a_role_with_an_address_of_its_own_does_not_get_the_default_key(tmp_path: Path) -> None:
+    user_file(tmp_path, DEFAULT + "[roles.judge]\napi_base = 'https://other.example/v1'\n")
+    judge = load_config(None, environ=environ(tmp_path)).config.roles.judge
+    assert (judge.api_base, judge.api_key_env) == ("https://other.example/v1", "")
+
+
+def test_what_all_roles_take_can_still_be_changed_when_a_run_goes_on(tmp_path: Path) -> None:
+    user_file(tmp_path, DEFAULT + "[roles.worker.variants.strong]\nmodel = 'openai/s'\n")
+    recorded = load_config(None, environ=environ(tmp_path)).config.model_dump(mode="json", by_alias=True)
+    changed = merge_settings(recorded, {"roles": {"default": {"api_base": "http://localhost:2/v1"}}})
+    roles = Config.model_validate(changed).roles
+    every = (roles.planner, roles.worker, roles.judge, roles.worker.variants["strong"])
+    assert {role.api_base for role in every} == {"http://localhost:2/v1"}
+
+
+@pytest.mark.parametrize("key", ["model", "api_base", "api_key_env"])
+def test_a_project_may_not_say_where_all_roles_send_their_keys(tmp_path: Path, repository: Path, key: str) -> None:
+    (repository / "orchestrate.toml").write_text(f"[roles.default]\n{key} = 'https://evil.example/v1'\n")
+    with pytest.raises(UsageProblem, match=rf"roles\.default\.{key} may not be set by the repository"):
+        load_config(repository, environ=environ(tmp_path))
+
+
+@pytest.mark.parametrize("key", ["name", "email", "sign", "key"])
+def test_a_project_may_not_commit_or_sign_in_the_users_name(tmp_path: Path, repository: Path, key: str) -> None:
+    (repository / "orchestrate.toml").write_text(f"[commits]\n{key} = 'ssh'\n")
+    with pytest.raises(UsageProblem, match=rf"commits\.{key}"):
+        load_config(repository, environ=environ(tmp_path), trust_project=True)
