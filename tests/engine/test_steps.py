@@ -16,6 +16,7 @@ from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.migrate.recipe import load_recipe
 from orchestrator.project.options import Options
+from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 from tests.running.projects import git, repository
 
 pytestmark = pytest.mark.sandbox
@@ -159,8 +160,52 @@ async def test_a_step_that_changes_its_own_result_once_more_has_failed(words: Pa
     ended = await run(words, recipe(step | {"idempotent": True}))
     is_fine = step["run"] == SED
     failed = [path for path, file in ended.state.migration.files.items() if file.signature == "not idempotent"]
-    assert bool(failed) != is_fine
-    assert len(set(failed) | {"a.txt"}) == max(1, len(failed)), "the first files are tried"
+    assert len(failed) == (0 if is_fine else 8), "files of the sample and of the rest alike"
+    assert is_fine or "line 1: 'oldold a' becomes 'oldoldold a'" in reasons(ended)["a.txt"]
+
+
+SETTLES_IN_THREE = "sed -i 's/old/mid/;t;s/mid/new/' {files}"
+"""The first pass makes it `mid`, the second `new`, the third leaves it."""
+
+
+@pytest.mark.parametrize("per", ["file", "shard"])
+async def test_a_step_runs_on_its_own_result_until_it_changes_nothing(words: Path, per: str) -> None:
+    ended = await run(words, recipe({"run": SETTLES_IN_THREE, "per": per, "max_passes": 3}, sample={"files": 2}))
+    assert (ended.exit_code, reasons(ended)) == (0, {})
+    assert [on_branch(words, ended, f"{name}.txt") for name in "ah"] == ["new a", "new h"]
+
+
+async def test_a_regex_runs_on_its_own_result_too(words: Path) -> None:
+    step = {"kind": "rewrite", "pattern": "o(l?)d", "rewrite": r"\1d", "max_passes": 5}
+    ended = await run(words, recipe(step))
+    assert on_branch(words, ended, "a.txt") == "ld a"
+
+
+@pytest.mark.parametrize(
+    ("line", "telling"),
+    [
+        ("sed -i s/$/!/ {files}", "pass 3 of at most 3 still changes the file (line 1: 'old a!!' becomes 'old a!!!')"),
+        ("sed -i 's/old/new/;t;s/new/old/' {files}", "pass 2 gives again what the file was before"),
+    ],
+)
+async def test_a_step_that_never_settles_is_named_with_its_passes_and_what_still_differs(
+    words: Path, line: str, telling: str
+) -> None:
+    ended = await run(words, recipe({"run": line, "max_passes": 3}))
+    assert ended.exit_code == 4
+    assert reasons(ended)["a.txt"].startswith(f"step step-0 does not settle: {telling}")
+    assert {file.signature for file in ended.state.migration.files.values()} == {"does not settle"}
+
+
+@pytest.mark.parametrize("limit", [{"idempotent": True}, {"max_passes": 2}, {"max_passes": 3}])
+@pytest.mark.parametrize("sample", [0, 2])
+async def test_a_dry_run_makes_of_each_file_what_the_run_does(words: Path, limit: dict[str, Any], sample: int) -> None:
+    given = recipe({"run": SETTLES_IN_THREE} | limit, sample={"files": sample, "min_pass": 0.0})
+    forecast = await dry_run_recipe(options(words, {}), given, DryRunOptions())
+    ended = await run(words, given, migrate={"cache": False})
+    assert {file.path: file.reason for file in forecast.files if file.reason} == reasons(ended)
+    landed = [path for path, file in ended.state.migration.files.items() if file.status == FileStatus.MERGED]
+    assert [file.path for file in forecast.files if file.status == "changed"] == landed
 
 
 async def test_a_step_per_shard_gets_the_files_of_one_shard_at_a_time(words: Path) -> None:

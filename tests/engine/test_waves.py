@@ -225,6 +225,18 @@ async def test_checks_of_a_shard_send_the_guilty_back_before_anything_is_queued(
     assert sum(status == "merged" for status in eight.statuses().values()) == 15
 
 
+@pytest.mark.parametrize("mended", [{}, {"idempotent": True, "max_passes": 3}])
+async def test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it_refused(
+    eight: Migrated, mended: dict[str, Any]
+) -> None:
+    slow = f"case {{files}} in b/1.txt) sed -i 's/old/mid/;t;s/mid/new/' {{files}};; *) {SED};; esac"
+    await eight.run(recipe({"run": slow, "idempotent": True}))
+    assert eight.statuses()["b/1.txt"] == "rejected"
+    ended = await eight.say(Revise(recipe=recipe({"run": slow} | mended).dump_values()))
+    assert [event.redo for event in eight.events(RecipeRevised)] == [("b/1.txt",)]
+    assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
+
+
 async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_nothing_of_it_lands(
     eight: Migrated,
 ) -> None:

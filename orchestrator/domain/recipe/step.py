@@ -20,8 +20,9 @@ class StepKeys(FrozenModel):
     (files that still have one); failed (files that an earlier rung could not bring through), of these only the ones
     whose failure has a signature that `on_signature` finds. `start` is what the step is given of a file that failed:
     the content that failed (`tried`), or the `original`; `auto` takes what failed if it was the checks that said no,
-    and the original if a step itself left the file broken. With `idempotent` a step that changes its own result once
-    more has failed; that is tried on the sample, or on the first files without one.
+    and the original if a step itself left the file broken. With `max_passes` a step runs on its own result until it
+    changes nothing more; a file that it still changes in the last pass has failed. With `idempotent` that is so in the
+    second pass.
     """
 
     id: field_types.Slug
@@ -32,6 +33,7 @@ class StepKeys(FrozenModel):
     timeout_s: field_types.Seconds = 120.0
     must_parse: bool = True
     idempotent: bool = False
+    max_passes: Annotated[int, Field(ge=1, le=100)] = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -55,6 +57,11 @@ class StepKeys(FrozenModel):
         return self
 
     @property
+    def pass_limit(self) -> int:
+        """How often a file goes through the step at most; the last time it must not be changed any more."""
+        return max(self.max_passes, 2 if self.idempotent else 1)
+
+    @property
     def takes_shard(self) -> bool:
         """True for a step that is given all files of a shard at once."""
         return False
@@ -70,7 +77,7 @@ class StepKeys(FrozenModel):
 
     def dump_result_settings(self) -> dict[str, object]:
         """Return the settings that decide the step's result: all but those that say when it is taken."""
-        left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "budget_usd", "note"}
+        left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "max_passes", "budget_usd", "note"}
         return self.model_dump(mode="json", exclude=left_out)
 
 

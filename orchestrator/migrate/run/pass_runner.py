@@ -19,7 +19,8 @@ from orchestrator.migrate.ladder.waves import list_wave_files
 from orchestrator.migrate.models.human_step import hand_over_files, point_ref
 from orchestrator.migrate.models.model_step import run_model_step
 from orchestrator.migrate.sites.finder import count_current_sites
-from orchestrator.migrate.steps.step_executor import NOT_IDEMPOTENT, find_non_idempotent_files
+from orchestrator.migrate.steps.repeated_passes import NOT_IDEMPOTENT
+from orchestrator.migrate.steps.step_executor import find_non_idempotent_files
 from orchestrator.migrate.steps.step_io import StepRun, StepTally
 from orchestrator.migrate.steps.step_runner import run_step
 from orchestrator.queue.composition import OverlayComposer, UnitConflict

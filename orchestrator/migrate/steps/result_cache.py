@@ -38,7 +38,7 @@ from orchestrator.migrate.steps.step_io import StepInput
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects
 
-_DESIGN = 1
+_DESIGN = 2
 """Raised when a step comes to do its work in another way."""
 _RUNS = 50
 _ASSIGNED = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
@@ -98,6 +98,7 @@ class ResultKeys:
             "id": self.step.id,
             "timeout_s": self.step.timeout_s,
             "idempotent": self.step.idempotent,
+            "max_passes": self.step.max_passes,
         }
         others = sorted(self.others.items())
         python = list(sys.version_info[:2])  # it says what parses

@@ -13,6 +13,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.migrate.steps.batch_script import BatchSizer, can_batch, record_side_effects
 from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
+from orchestrator.migrate.steps.repeated_passes import repeat_until_settled
 from orchestrator.migrate.steps.result_cache import ResultKeys, find_step_program, get_process_cache, select_input_files
 from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_blob
 from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
@@ -111,7 +112,6 @@ class _StepWork:
     tracked: frozenset[str]
     batches: BatchSizer
     _waiting: deque[list[StepInput]] = field(default_factory=deque)
-    _is_first: bool = True
 
     async def find_version(self) -> str:
         """Return what the step's program says of its version, asked once; empty if the step has no program."""
@@ -180,11 +180,8 @@ class _StepWork:
         return files
 
     async def _execute(self, executor: StepExecutor, files: Sequence[StepInput]) -> None:
-        is_first, self._is_first = self._is_first, False
         events = await executor.execute_step(files)
         self.batches.record_duration(sum(event.seconds for event in events), len(events))
-        waves = self.context.state.migration.waves
-        if self.run.step.idempotent and (is_first or (waves and waves[-1].kind == "sample")):
-            events = await executor.restore_non_idempotent(files, events)
+        events = await repeat_until_settled(executor, files, events)
         await self.context.journal.append(*events)
         get_process_cache(self.context).record_results(events)
