@@ -67,6 +67,16 @@ class StepKeys(FrozenModel):
         return False
 
     @property
+    def takes_tree(self) -> bool:
+        """True for a step that is given the repository as a whole."""
+        return False
+
+    @property
+    def takes_together(self) -> bool:
+        """True if one call gets several files, so that the result for one rests on all of them."""
+        return self.takes_shard or self.takes_tree
+
+    @property
     def runs_in_process(self) -> bool:
         """True if the step needs no sandbox."""
         return False
@@ -84,19 +94,35 @@ class StepKeys(FrozenModel):
 class CommandStep(StepKeys):
     """`run` holds `{files}`, which becomes the file (per = file) or all files (per = shard).
 
-    `reads` are globs of further files on whose content the result rests.
+    With per = tree the command runs once over the repository as a whole and says itself what it works on: `run` holds
+    no `{files}`, `when` is always, and `timeout_s` holds for all files together. Its change is divided into the files
+    of the scope, which land or are sent back as those of other steps. `reads` are globs of further files on whose
+    content the result rests.
     """
 
     kind: Literal["command"] = "command"
     run: str = ""
-    per: Literal["file", "shard"] = "file"
+    per: Literal["file", "shard", "tree"] = "file"
     ok_exit: tuple[int, ...] = (0,)
     reads: tuple[field_types.Glob, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_keys_of_tree_steps(cls, values: object) -> object:
+        """Take the files that a command over the whole tree changes, whatever sites they have."""
+        if isinstance(values, Mapping) and values.get("per") == "tree":
+            return {"when": "always"} | dict(values)
+        return values
 
     @property
     def takes_shard(self) -> bool:
         """True if one call gets all files of a shard."""
         return self.per == "shard"
+
+    @property
+    def takes_tree(self) -> bool:
+        """True if one call gets the repository."""
+        return self.per == "tree"
 
     def accepts_exit(self, code: int | None) -> bool:
         """Return True if the exit code is one of `ok_exit`."""
@@ -104,8 +130,22 @@ class CommandStep(StepKeys):
 
     @model_validator(mode="after")
     def _check_run(self) -> "CommandStep":
+        if self.takes_tree:
+            return self._check_tree_step()
         if "{files}" not in self.run:
-            raise field_types.build_key_problem(("run",), "run does not say where the files go: write {files} in it")
+            text = "run does not say where the files go: write {files} in it, or per = 'tree' for a command that takes "
+            raise field_types.build_key_problem(("run",), f"{text}the repository as a whole")
+        return self
+
+    def _check_tree_step(self) -> "CommandStep":
+        if not self.run.strip():
+            raise field_types.build_key_problem(("run",), "a command is needed")
+        if "{files}" in self.run:
+            text = "per = 'tree' gets no {files}: name the folders that the command works on, such as . or src"
+            raise field_types.build_key_problem(("run",), text)
+        if self.when != "always":
+            text = f"{self.when!r} does not go with per = 'tree': the command says itself which files it changes"
+            raise field_types.build_key_problem(("when",), text)
         return self
 
 

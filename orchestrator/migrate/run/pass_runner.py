@@ -96,7 +96,7 @@ class PassRunner:
         found: list[str] = []
         for rung in sorted({file.rung for file in files}):
             step = self._recipe.step[rung]
-            if isinstance(step, TransformStep) and not step.takes_shard:
+            if isinstance(step, TransformStep) and not step.takes_together:
                 members = [file for file in files if file.rung == rung]
                 found += await find_non_idempotent_files(self._context, StepRun(step, rung, start, 1), members)
         return found

@@ -56,7 +56,7 @@ class _RepeatedPasses:
             return []
         given = []
         for path, file in self._inputs.items():
-            is_beside = self._step.takes_shard and self.moves[path].status != FileStatus.RESTORED
+            is_beside = self._step.takes_together and self.moves[path].status != FileStatus.RESTORED
             if path in self._unsettled or is_beside:
                 blob = self._contents[path][-1]
                 given.append(replace(file, file=file.file.model_copy(update={"blob": blob}), blob=blob))

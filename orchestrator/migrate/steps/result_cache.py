@@ -62,8 +62,11 @@ def _split_words(run: str) -> list[str]:
 def select_input_files(step: TransformStep, tree: Mapping[str, str]) -> dict[str, str]:
     """Return the files of the repository that decide a step's result beside the one it works on: path → blob.
 
-    These are the ones that its line names, programs and settings, and those that `reads` says.
+    These are the ones that its line names, programs and settings, and those that `reads` says; all files, if it is
+    given the repository as a whole.
     """
+    if step.takes_tree:
+        return dict(tree)
     if step.kind != "command":
         return {}
     spec = GitIgnoreSpec.from_lines(step.reads)

@@ -109,7 +109,7 @@ class StepExecutor:
         lines = []
         for file in files:
             lines.append(FileCommand(file.path, build_step_command(step, [file.path]), contents.get(file.path)))
-        if step.takes_shard:
+        if step.takes_together:
             outputs = await workspace.run_together(self._build_shard_command(files), lines, step.timeout_s)
         else:
             outputs = await workspace.run_each(lines, step.timeout_s)

@@ -87,7 +87,9 @@ async def _transform_files(context: RunContext, run: StepRun, files: Sequence[Fi
 
 
 def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> Iterable[Sequence[FileRecord]]:
-    """Return the files that the step gets at once: one, or those of a shard."""
+    """Return the files that the step gets at once: one, those of a shard, or all."""
+    if run.step.takes_tree:
+        return [files]
     if not run.step.takes_shard:
         return [[file] for file in files]
     shards = context.state.migration.map_files_to_shards()
@@ -99,7 +101,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
 
 def _name_results(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
     starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
-    names = keys.build_shard_keys(starts) if run.step.takes_shard else [keys.build_file_key(*starts[0])]
+    names = keys.build_shard_keys(starts) if run.step.takes_together else [keys.build_file_key(*starts[0])]
     return [StepInput(file, blob, name) for file, (_, blob), name in zip(group, starts, names, strict=True)]
 
 
@@ -171,7 +173,7 @@ class _StepWork:
         return self.run.step.must_parse and any(is_checked_by_node(file.path) for file in waiting)
 
     def _take_files(self) -> list[StepInput]:
-        if self.run.step.takes_shard:
+        if self.run.step.takes_together:
             return self._waiting.popleft()
         size = self.batches.choose_size(len(self._waiting))
         files = []
