@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator.domain.commands.definitions import Approve, Deny, RetryFiles, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
+from orchestrator.domain.run.notice_codes import NoticeCode
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
 
@@ -235,6 +236,28 @@ async def test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it
     ended = await eight.say(Revise(recipe=recipe({"run": slow} | mended).dump_values()))
     assert [event.redo for event in eight.events(RecipeRevised)] == [("b/1.txt",)]
     assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
+
+
+@pytest.mark.parametrize(
+    ("run", "report", "offer"),
+    [
+        ("python3 -m unittest", "auto", 'write run = "python3 -m unittest -v", report = "unittest" under'),
+        ("python3 -m unittest -v", "exit-code", 'write report = "auto" under [[verify.check]]'),
+        ("true", "exit-code", "have the command write JUnit XML to {report}"),
+    ],
+)
+async def test_a_gate_that_tells_only_its_exit_code_is_named_before_any_search_with_what_would_shorten_it(
+    eight: Migrated, run: str, report: str, offer: str
+) -> None:
+    given = recipe({"run": SED}, verify={"report": report, "check": [{"id": "t", "run": run}]})
+    ended = await eight.run(given)
+    (notice,) = [notice for notice in ended.state.notices if notice.code == NoticeCode.EXIT_CODE_GATE]
+    assert "the search among 16 files has nothing to go by and halves them, about 6 runs of" in notice.text
+    assert offer in notice.text
+
+
+async def test_a_gate_that_tells_of_each_test_is_not_warned_of(eight: Migrated) -> None:
+    assert not (await eight.run(recipe({"run": SED}))).state.notices
 
 
 async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_nothing_of_it_lands(
