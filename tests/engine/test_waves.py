@@ -8,6 +8,10 @@ import pytest
 from orchestrator.domain.commands.definitions import Approve, Deny, RetryFiles, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
 from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.report.migration.burndown import build_burndown
+from orchestrator.report.migration.dry_run import render_dry_run_lines
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
 
@@ -254,6 +258,26 @@ async def test_a_gate_that_tells_only_its_exit_code_is_named_before_any_search_w
     (notice,) = [notice for notice in ended.state.notices if notice.code == NoticeCode.EXIT_CODE_GATE]
     assert "the search among 16 files has nothing to go by and halves them, about 6 runs of" in notice.text
     assert offer in notice.text
+
+
+async def test_forecast_landing_summary_status_and_report_have_the_same_counts(eight: Migrated) -> None:
+    odd = f"case {{files}} in a/1.txt) exit 3;; b/1.txt) ;; b/2.txt) {SED}; exit 1;; *) {SED};; esac"
+    (eight.root / "h" / "3.txt").write_text("none\n")
+    git(eight.root, "add", "-A")
+    git(eight.root, "commit", "-qm", "a file without a site")
+    given = recipe({"run": odd, "when": "always"}, stop={"same_signature": 0})
+    forecast = await dry_run_recipe(eight.options(), given, DryRunOptions())
+    ended = await eight.run(given, migrate={"cache": False})
+    counts = "3 failed (1 rejected, 2 could not be changed)"
+    assert f"13 files would change, +13 -13 lines, 16 sites → 3; {counts}, 1 with nothing to do." in "\n".join(
+        render_dry_run_lines(forecast)
+    )
+    assert ended.state.ended is not None
+    assert ended.state.ended.reason == f"13 files landed, {counts}"
+    assert f"17 files in scope: 13 landed, {counts}, 1 with nothing to do" in list(render_summary_lines(ended.state))
+    burndown = build_burndown(ended.state)
+    assert forecast.outcome == burndown.now.files
+    assert (burndown.merged_files, burndown.concerned_files) == (13, 16)
 
 
 async def test_a_gate_that_tells_of_each_test_is_not_warned_of(eight: Migrated) -> None:
