@@ -56,3 +56,20 @@ def test_no_step_runs_twice_for_one_cache_key_whenever_it_is_killed(tmp_path: Pa
     del times[""]
     assert set(times.values()) == {1}
     assert len(times) == 24 + 23
+
+
+def test_a_command_over_the_whole_tree_that_is_killed_runs_again_and_once_it_is_through_no_more(tmp_path: Path) -> None:
+    repository(tmp_path / "repo", {f"f{number:02}.txt": "old\n" for number in range(24)})
+    head, rest = RECIPE.partition("[[step]]")[0], RECIPE.partition("[verify]")[2]
+    step = '[[step]]\nid = "new"\nper = "tree"\nrun = "sed -i s/old/new/ *.txt; sleep 4"\n'
+    (tmp_path / "recipe.toml").write_text(f"{head}{step}[verify]{rest}")
+    where = ("--repo", str(tmp_path / "repo"), "--state", str(tmp_path / "state"))
+    start = Start(("migrate", "run", str(tmp_path / "recipe.toml")), where, tmp_path, environment(tmp_path))
+    assert kill_after(start, 4.0)
+    result = as_json(start.resume())
+    assert (result["outcome"], len(result["files"]["landed"])) == ("done", 24)
+    second = json.loads(orchestrate(*start.words, *where, "--json", cwd=tmp_path, env=start.env).out)
+    assert second["files"] == result["files"]
+    times = keys([Path(result["journal"]), Path(second["journal"])])
+    del times[""]
+    assert Counter(times.values()) == {1: 24}

@@ -7,6 +7,11 @@ import pytest
 
 from orchestrator.domain.commands.definitions import Approve, Deny, RetryFiles, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
+from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.report.migration.burndown import build_burndown
+from orchestrator.report.migration.dry_run import render_dry_run_lines
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
 
@@ -223,6 +228,60 @@ async def test_checks_of_a_shard_send_the_guilty_back_before_anything_is_queued(
     assert (ended.exit_code, eight.statuses()["b/1.txt"], eight.statuses()["b/2.txt"]) == (3, "rejected", "merged")
     assert "test_b_1_txt" in ended.state.migration.files["b/1.txt"].reason
     assert sum(status == "merged" for status in eight.statuses().values()) == 15
+
+
+@pytest.mark.parametrize("mended", [{}, {"idempotent": True, "max_passes": 3}])
+async def test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it_refused(
+    eight: Migrated, mended: dict[str, Any]
+) -> None:
+    slow = f"case {{files}} in b/1.txt) sed -i 's/old/mid/;t;s/mid/new/' {{files}};; *) {SED};; esac"
+    await eight.run(recipe({"run": slow, "idempotent": True}))
+    assert eight.statuses()["b/1.txt"] == "rejected"
+    ended = await eight.say(Revise(recipe=recipe({"run": slow} | mended).dump_values()))
+    assert [event.redo for event in eight.events(RecipeRevised)] == [("b/1.txt",)]
+    assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
+
+
+@pytest.mark.parametrize(
+    ("run", "report", "offer"),
+    [
+        ("python3 -m unittest", "auto", 'write run = "python3 -m unittest -v", report = "unittest" under'),
+        ("python3 -m unittest -v", "exit-code", 'write report = "auto" under [[verify.check]]'),
+        ("true", "exit-code", "have the command write JUnit XML to {report}"),
+    ],
+)
+async def test_a_gate_that_tells_only_its_exit_code_is_named_before_any_search_with_what_would_shorten_it(
+    eight: Migrated, run: str, report: str, offer: str
+) -> None:
+    given = recipe({"run": SED}, verify={"report": report, "check": [{"id": "t", "run": run}]})
+    ended = await eight.run(given)
+    (notice,) = [notice for notice in ended.state.notices if notice.code == NoticeCode.EXIT_CODE_GATE]
+    assert "the search among 16 files has nothing to go by and halves them, about 6 runs of" in notice.text
+    assert offer in notice.text
+
+
+async def test_forecast_landing_summary_status_and_report_have_the_same_counts(eight: Migrated) -> None:
+    odd = f"case {{files}} in a/1.txt) exit 3;; b/1.txt) ;; b/2.txt) {SED}; exit 1;; *) {SED};; esac"
+    (eight.root / "h" / "3.txt").write_text("none\n")
+    git(eight.root, "add", "-A")
+    git(eight.root, "commit", "-qm", "a file without a site")
+    given = recipe({"run": odd, "when": "always"}, stop={"same_signature": 0})
+    forecast = await dry_run_recipe(eight.options(), given, DryRunOptions())
+    ended = await eight.run(given, migrate={"cache": False})
+    counts = "3 failed (1 rejected, 2 could not be changed)"
+    assert f"13 files would change, +13 -13 lines, 16 sites → 3; {counts}, 1 with nothing to do." in "\n".join(
+        render_dry_run_lines(forecast)
+    )
+    assert ended.state.ended is not None
+    assert ended.state.ended.reason == f"13 files landed, {counts}"
+    assert f"17 files in scope: 13 landed, {counts}, 1 with nothing to do" in list(render_summary_lines(ended.state))
+    burndown = build_burndown(ended.state)
+    assert forecast.outcome == burndown.now.files
+    assert (burndown.merged_files, burndown.concerned_files) == (13, 16)
+
+
+async def test_a_gate_that_tells_of_each_test_is_not_warned_of(eight: Migrated) -> None:
+    assert not (await eight.run(recipe({"run": SED}))).state.notices
 
 
 async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_nothing_of_it_lands(

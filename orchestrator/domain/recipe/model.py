@@ -188,6 +188,16 @@ class Recipe(FrozenModel):
         return frozenset(map(attrgetter("kind"), self.step))
 
     @property
+    def has_tree_step(self) -> bool:
+        """True if a step is given the repository as a whole."""
+        return any(step.takes_tree for step in self.step)
+
+    @property
+    def is_one_wave(self) -> bool:
+        """True if all files climb together: a step runs once over all of them, or they land together or not at all."""
+        return self.migration.atomic or self.has_tree_step
+
+    @property
     def needed_roles(self) -> tuple[str, ...]:
         """The roles whose models carrying it out takes."""
         if "llm" not in self.step_kinds:

@@ -20,8 +20,9 @@ class StepKeys(FrozenModel):
     (files that still have one); failed (files that an earlier rung could not bring through), of these only the ones
     whose failure has a signature that `on_signature` finds. `start` is what the step is given of a file that failed:
     the content that failed (`tried`), or the `original`; `auto` takes what failed if it was the checks that said no,
-    and the original if a step itself left the file broken. With `idempotent` a step that changes its own result once
-    more has failed; that is tried on the sample, or on the first files without one.
+    and the original if a step itself left the file broken. With `max_passes` a step runs on its own result until it
+    changes nothing more; a file that it still changes in the last pass has failed. With `idempotent` that is so in the
+    second pass.
     """
 
     id: field_types.Slug
@@ -32,6 +33,7 @@ class StepKeys(FrozenModel):
     timeout_s: field_types.Seconds = 120.0
     must_parse: bool = True
     idempotent: bool = False
+    max_passes: Annotated[int, Field(ge=1, le=100)] = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -55,9 +57,24 @@ class StepKeys(FrozenModel):
         return self
 
     @property
+    def pass_limit(self) -> int:
+        """How often a file goes through the step at most; the last time it must not be changed any more."""
+        return max(self.max_passes, 2 if self.idempotent else 1)
+
+    @property
     def takes_shard(self) -> bool:
         """True for a step that is given all files of a shard at once."""
         return False
+
+    @property
+    def takes_tree(self) -> bool:
+        """True for a step that is given the repository as a whole."""
+        return False
+
+    @property
+    def takes_together(self) -> bool:
+        """True if one call gets several files, so that the result for one rests on all of them."""
+        return self.takes_shard or self.takes_tree
 
     @property
     def runs_in_process(self) -> bool:
@@ -70,26 +87,42 @@ class StepKeys(FrozenModel):
 
     def dump_result_settings(self) -> dict[str, object]:
         """Return the settings that decide the step's result: all but those that say when it is taken."""
-        left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "budget_usd", "note"}
+        left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "max_passes", "budget_usd", "note"}
         return self.model_dump(mode="json", exclude=left_out)
 
 
 class CommandStep(StepKeys):
     """`run` holds `{files}`, which becomes the file (per = file) or all files (per = shard).
 
-    `reads` are globs of further files on whose content the result rests.
+    With per = tree the command runs once over the repository as a whole and says itself what it works on: `run` holds
+    no `{files}`, `when` is always, and `timeout_s` holds for all files together. Its change is divided into the files
+    of the scope, which land or are sent back as those of other steps. `reads` are globs of further files on whose
+    content the result rests.
     """
 
     kind: Literal["command"] = "command"
     run: str = ""
-    per: Literal["file", "shard"] = "file"
+    per: Literal["file", "shard", "tree"] = "file"
     ok_exit: tuple[int, ...] = (0,)
     reads: tuple[field_types.Glob, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_keys_of_tree_steps(cls, values: object) -> object:
+        """Take the files that a command over the whole tree changes, whatever sites they have."""
+        if isinstance(values, Mapping) and values.get("per") == "tree":
+            return {"when": "always"} | dict(values)
+        return values
 
     @property
     def takes_shard(self) -> bool:
         """True if one call gets all files of a shard."""
         return self.per == "shard"
+
+    @property
+    def takes_tree(self) -> bool:
+        """True if one call gets the repository."""
+        return self.per == "tree"
 
     def accepts_exit(self, code: int | None) -> bool:
         """Return True if the exit code is one of `ok_exit`."""
@@ -97,8 +130,22 @@ class CommandStep(StepKeys):
 
     @model_validator(mode="after")
     def _check_run(self) -> "CommandStep":
+        if self.takes_tree:
+            return self._check_tree_step()
         if "{files}" not in self.run:
-            raise field_types.build_key_problem(("run",), "run does not say where the files go: write {files} in it")
+            text = "run does not say where the files go: write {files} in it, or per = 'tree' for a command that takes "
+            raise field_types.build_key_problem(("run",), f"{text}the repository as a whole")
+        return self
+
+    def _check_tree_step(self) -> "CommandStep":
+        if not self.run.strip():
+            raise field_types.build_key_problem(("run",), "a command is needed")
+        if "{files}" in self.run:
+            text = "per = 'tree' gets no {files}: name the folders that the command works on, such as . or src"
+            raise field_types.build_key_problem(("run",), text)
+        if self.when != "always":
+            text = f"{self.when!r} does not go with per = 'tree': the command says itself which files it changes"
+            raise field_types.build_key_problem(("when",), text)
         return self
 
 

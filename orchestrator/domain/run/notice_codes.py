@@ -18,6 +18,8 @@ class NoticeCode(StrEnum):
     """The check `subject` runs no test of the base in the new environment."""
     ALL_TESTS = "all-tests"
     """The check `subject` runs all tests: none is known for the files `paths`, or its command failed."""
+    EXIT_CODE_GATE = "exit-code-gate"
+    """The check `subject` tells only its exit code, so that a search for guilty files has nothing to go by."""
     COVERAGE_UNKNOWN = "coverage-unknown"
     """Nobody knows whether tests reach what changed."""
     SIDE_EFFECTS = "step-side-effects"

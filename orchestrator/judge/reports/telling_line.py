@@ -21,6 +21,14 @@ _LINT_FINDING = compile_lazily(
     )""",
     re.VERBOSE,
 )
+_ERROR = compile_lazily(r"\W*(?:\S+:\s*)*\W*(?:(?:fatal |internal )?error|ERR|fatal|panic)\b(?!s)", re.IGNORECASE)
+"""What begins with the word, perhaps behind a program's name or a place: `x.js: error`, `[error]`, `✖ ERR`."""
+_FAILURE = compile_lazily(
+    r".*(?:\b(?:error|exception|fatal|panicked|invalid|unexpected|cannot|unable to|could not|denied)\b|can't|No such)",
+    re.IGNORECASE,
+)
+_COUNT = compile_lazily(r"\W*(?:\w+\s+)?\d+\s+(?:errors?|problems?|files?)\b|.*\b(?:no|0) errors?\b", re.IGNORECASE)
+"""Sums at the end of an output: they say how many, not what."""
 
 
 class OutputKind(StrEnum):
@@ -50,7 +58,8 @@ def find_telling_line(output: str) -> str:
     Empty if nothing was printed.
 
     Of node it is the error above the stack, of Python the exception below the last traceback, of linters and
-    type checkers the first finding, of anything else the last line.
+    type checkers the first finding, of anything else the first line that says it is an error, else the first one that
+    speaks of a failure, else the last line.
     """
     lines = _read_lines(output)
     found = ""
@@ -61,7 +70,15 @@ def find_telling_line(output: str) -> str:
             found = _find_exception(lines)
         case OutputKind.LINTER:
             found = next(filter(_LINT_FINDING.fullmatch, lines), "")
+        case OutputKind.OTHER:
+            found = _find_failure(lines)
     return (found or (lines or [""])[-1]).strip()[:_LINE_CHARS]
+
+
+def _find_failure(lines: Sequence[str]) -> str:
+    """Return the first line that begins as an error does, else the first one that speaks of a failure."""
+    candidates = [line for line in lines if not _COUNT.match(line)]
+    return next(filter(_ERROR.match, candidates), "") or next(filter(_FAILURE.match, candidates), "")
 
 
 def _find_exception(lines: Sequence[str]) -> str:

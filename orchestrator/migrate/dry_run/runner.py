@@ -1,5 +1,6 @@
 """A migration as far as its first queue, where nothing lands: what the steps that ask nobody make of the files."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -12,7 +13,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.migrate.judging.gate import MigrationGate
-from orchestrator.migrate.ladder.passes import Pass, is_changed, list_files_to_queue, list_passes
+from orchestrator.migrate.ladder.passes import Pass, find_final_status, is_changed, list_files_to_queue, list_passes
 from orchestrator.migrate.ladder.run_outcome import group_by_signature
 from orchestrator.migrate.run.pass_runner import PassRunner
 from orchestrator.migrate.sharding.shards import SAMPLE_SHARD
@@ -186,6 +187,7 @@ class _ReportBuilder:
             added=added,
             removed=removed,
             remaining=remaining,
+            outcome=self._forecast_outcome(),
             steps=tuple(map(self._build_step, range(len(self._recipe.step)))),
             shards=tuple(map(self._build_shard, state.migration.shards.values())),
             files=tuple(map(self._build_file, files)),
@@ -194,6 +196,19 @@ class _ReportBuilder:
             notices=tuple(notice.text for notice in state.notices),
             diff=diff,
         )
+
+    def _forecast_outcome(self) -> dict[FileStatus, int]:
+        """Return how many of the files that were tried would come to which end."""
+        counts: Counter[FileStatus] = Counter()
+        for path in self._tried.paths:
+            file = self._state.migration.files[path]
+            end = file.status
+            if is_changed(file):
+                end = FileStatus.MERGED
+            elif file.rung >= 0:
+                end = find_final_status(file) or end
+            counts[end] += 1
+        return {status: counts[status] for status in FileStatus if counts[status]}
 
     @property
     def _exit(self) -> int:

@@ -16,6 +16,7 @@ from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.migrate.judging import tree_rules
+from orchestrator.migrate.judging.exit_code_warning import warn_of_exit_code
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import (
     TREE_KINDS,
@@ -85,6 +86,9 @@ class MigrationGate:
         run, state = self._context.state.run, self._context.state
         receipts = await self._queue_gate.record_baseline(run.base, run.base_tree)
         specs = {build_check_key(spec): spec for spec in self.recipe.build_checks()}
+        for receipt in receipts:
+            check = next(check for check in self.recipe.verify.check if check.id == specs[receipt.check].id)
+            await warn_of_exit_code(self._context, check, receipt)
         base = CheckedTree(run.base, run.base_tree, Purpose("the baseline, again"))
         for receipt in receipts:
             for _ in range(len(list_runs_like(state, receipt)), 1 + self.recipe.verify.flaky_reruns):

@@ -1,11 +1,12 @@
 """The outcome of a migration, as a whole and for files that did not land; when it stops by itself. Pure rules."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.merge import StopRules
 from orchestrator.domain.recipe.shard import Sample
@@ -13,21 +14,6 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED, find_final_status, is_changed
 
-_FAILED = {
-    FileStatus.REJECTED: "rejected",
-    FileStatus.UNCHANGED: "could not be changed",
-    FileStatus.NEEDS_HUMAN: "left to a person",
-    FileStatus.EJECTED: "sent back and held back",
-    FileStatus.RESTORED: "restored and held back",
-}
-"""Files that count as failed, as `FileRecord.has_failed` says, and what became of them."""
-_NOT_LANDED = {
-    FileStatus.REVERTED: "rolled back",
-    FileStatus.DISCOVERED: "not begun",
-    FileStatus.SKIPPED: "skipped",
-    FileStatus.TRANSFORMED: "changed and held back",
-}
-"""Files that neither landed nor failed."""
 _HELD = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.RESTORED}
 """Where files can still stand at the end of a run: those of shards that are held."""
 
@@ -62,34 +48,21 @@ def _build_last_move(file: FileRecord, end: FileStatus) -> FileMoved:
 
 def summarize_outcome(files: Sequence[FileRecord]) -> tuple[RunOutcome, str]:
     """Return the run's outcome and the words for it."""
-    counts = Counter(file.status for file in files)
-    landed, failed = counts[FileStatus.MERGED], sum(map(counts.__getitem__, _FAILED))
-    is_complete = not failed and not any(counts[status] for status in _NOT_LANDED if status != FileStatus.SKIPPED)
-    if landed and is_complete:
+    counts = FileCounts.from_statuses(file.status for file in files)
+    landed = counts.landed
+    if landed and counts.is_complete:
         reason = f"all {landed} changed files landed"
-        if counts[FileStatus.SKIPPED]:
-            reason += f", {counts[FileStatus.SKIPPED]} skipped"
+        if skipped := counts.count_status(FileStatus.SKIPPED):
+            reason += f", {skipped} skipped"
         return "done", reason
-    rest = ", ".join([_describe_failed(counts), *_describe_counts(counts, _NOT_LANDED)])
-    if landed or any(counts[status] for status in _HELD):
+    rest = counts.describe_rest()
+    if landed or any(map(counts.count_status, _HELD)):
         return "partial", f"{landed} files landed, {rest}"
-    if counts[FileStatus.REJECTED] or counts[FileStatus.NEEDS_HUMAN]:
+    if counts.count_status(FileStatus.REJECTED) or counts.count_status(FileStatus.NEEDS_HUMAN):
         return "rejected", f"none of the changed files could land: {rest}"
-    if counts[FileStatus.REVERTED]:
+    if counts.count_status(FileStatus.REVERTED):
         return "rejected", f"everything is taken back: {rest}"
     return "nothing-changed", f"no step changed any of the {len(files)} files in scope"
-
-
-def _describe_failed(counts: Mapping[FileStatus, int]) -> str:
-    """Return how many files failed, and what became of them: `3 failed (2 rejected, 1 could not be changed)`."""
-    failed = f"{sum(map(counts.__getitem__, _FAILED))} failed"
-    if kinds := _describe_counts(counts, _FAILED):
-        return f"{failed} ({', '.join(kinds)})"
-    return failed
-
-
-def _describe_counts(counts: Mapping[FileStatus, int], words: Mapping[FileStatus, str]) -> list[str]:
-    return [f"{counts[status]} {word}" for status, word in words.items() if counts[status]]
 
 
 class FailureGroup(FrozenModel):

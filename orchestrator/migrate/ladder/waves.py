@@ -41,7 +41,7 @@ def choose_next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
     if not waiting:
         return None
     number = len(state.migration.waves) + 1
-    if waiting[0].name == SAMPLE_SHARD and not state.migration.waves and not recipe.migration.atomic:
+    if waiting[0].name == SAMPLE_SHARD and not state.migration.waves and not recipe.is_one_wave:
         return WaveStarted(number=number, wave="sample", shards=(SAMPLE_SHARD,))
     begun: set[str] = set()
     for wave in state.migration.waves:
@@ -54,7 +54,7 @@ def choose_next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
             fresh.append(shard.name)
     if again:
         return WaveStarted(number=number, wave="again", shards=tuple(again))
-    size = len(fresh) if recipe.migration.atomic else _choose_wave_size(state, recipe)
+    size = len(fresh) if recipe.is_one_wave else _choose_wave_size(state, recipe)
     return WaveStarted(number=number, wave="sweep", shards=tuple(fresh[:size]))
 
 

@@ -19,7 +19,8 @@ from orchestrator.migrate.ladder.waves import list_wave_files
 from orchestrator.migrate.models.human_step import hand_over_files, point_ref
 from orchestrator.migrate.models.model_step import run_model_step
 from orchestrator.migrate.sites.finder import count_current_sites
-from orchestrator.migrate.steps.step_executor import NOT_IDEMPOTENT, find_non_idempotent_files
+from orchestrator.migrate.steps.repeated_passes import NOT_IDEMPOTENT
+from orchestrator.migrate.steps.step_executor import find_non_idempotent_files
 from orchestrator.migrate.steps.step_io import StepRun, StepTally
 from orchestrator.migrate.steps.step_runner import run_step
 from orchestrator.queue.composition import OverlayComposer, UnitConflict
@@ -95,7 +96,7 @@ class PassRunner:
         found: list[str] = []
         for rung in sorted({file.rung for file in files}):
             step = self._recipe.step[rung]
-            if isinstance(step, TransformStep) and not step.takes_shard:
+            if isinstance(step, TransformStep) and not step.takes_together:
                 members = [file for file in files if file.rung == rung]
                 found += await find_non_idempotent_files(self._context, StepRun(step, rung, start, 1), members)
         return found

@@ -6,11 +6,12 @@ Failures that codemods are known for stand in `known_signatures.toml`.
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from orchestrator.domain.commands.migration import find_changed_fixed_parts
@@ -18,7 +19,7 @@ from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import choose_free_name
-from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe, require_valid_recipe
 from orchestrator.domain.recipe.step import HumanStep, ModelStep, Step, parse_step
 from orchestrator.domain.run.state import RunState
@@ -34,6 +35,15 @@ _DATA = Path(__file__).with_name("known_signatures.toml")
 
 _LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
 """Files on which a person has had the last word; `retry` brings them back."""
+_LIMITS: Mapping[str, frozenset[FailureKind]] = MappingProxyType(
+    {
+        "idempotent": frozenset({FailureKind.REPEATS}),
+        "max_passes": frozenset({FailureKind.REPEATS}),
+        "timeout_s": frozenset({FailureKind.COMMAND, FailureKind.ATTEMPT}),
+        "budget_usd": frozenset({FailureKind.ATTEMPT}),
+    }
+)
+"""Keys of a step that decide only whether its result stands: by what kinds of failures a file shows that it did not."""
 
 
 class KnownFailure(FrozenModel):
@@ -76,7 +86,8 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
     """Return the event with which a run goes on by `new`, naming the files that have to climb again.
 
     These are the files whose steps up to the rung they reached are others now, the ones that a new or changed later
-    step would take, and all failed ones if they would be judged otherwise.
+    step would take, those that failed of a limit which is another now, and all failed ones if they would be judged
+    otherwise.
 
     Raises:
         UsageProblem: it changes what a run cannot change under way.
@@ -88,23 +99,49 @@ def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> R
         )
     changed_steps = _find_changed_rungs(old.step, new.step)
     is_judged_anew = (old.verify, old.invariant, old.judge) != (new.verify, new.invariant, new.judge)
+    changed_limits = _find_changed_limits(old.step, new.step)
     redo = []
     for file in state.migration.files.values():
-        if file.status not in _LEFT_ALONE and (
-            _is_affected(file, new, changed_steps) or (is_judged_anew and file.has_failed)
-        ):
+        if file.status in _LEFT_ALONE:
+            continue
+        is_refused = is_judged_anew or _is_refused_by(changed_limits, file)
+        if (file.has_failed and is_refused) or _is_affected(file, new, changed_steps):
             redo.append(file.path)
     return RecipeRevised(recipe=new.dump_values(), revision=new.revision, redo=tuple(redo), by=by)
 
 
 def _find_changed_rungs(old: Sequence[Step], new: Sequence[Step]) -> frozenset[int]:
-    """Return the rungs that are not what they were, also those that are no more."""
-    pairs = enumerate(zip_longest(map(_describe_step, old), map(_describe_step, new)))
-    return frozenset(rung for rung, (before, after) in pairs if before != after)
+    """Return the rungs whose step gives other results than it did, also those that are no more."""
+    pairs = enumerate(zip_longest(old, new))
+    return frozenset(rung for rung, (before, after) in pairs if _gives_other_results(before, after))
+
+
+def _gives_other_results(before: Step | None, after: Step | None) -> bool:
+    if before is None or after is None or _describe_step(before) != _describe_step(after):
+        return True
+    is_once = 1 in (before.pass_limit, after.pass_limit)
+    return is_once and max(before.max_passes, after.max_passes) > 1
 
 
 def _describe_step(step: Step) -> object:
     return step.dump_result_settings(), step.when, step.on_signature
+
+
+def _find_changed_limits(old: Sequence[Step], new: Sequence[Step]) -> Mapping[int, frozenset[FailureKind]]:
+    """Return by rung the kinds of failures whose limit in the recipe is another now."""
+    found: dict[int, frozenset[FailureKind]] = {}
+    for rung, (before, after) in enumerate(zip(old, new, strict=False)):
+        kinds: set[FailureKind] = set()
+        for name, refused in _LIMITS.items():
+            if getattr(before, name, None) != getattr(after, name, None):
+                kinds |= refused
+        found[rung] = frozenset(kinds)
+    return found
+
+
+def _is_refused_by(limits: Mapping[int, frozenset[FailureKind]], file: FileRecord) -> bool:
+    """Return True if a step that the file took may have refused it for a limit that is another now."""
+    return any(rung <= file.rung and file.failure in kinds for rung, kinds in limits.items())
 
 
 def _is_affected(file: FileRecord, new: Recipe, changed: Iterable[int]) -> bool:

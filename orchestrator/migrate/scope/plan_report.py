@@ -120,12 +120,16 @@ class PlanReport:
 
     @property
     def sample(self) -> tuple[str, ...]:
-        """The files that go first."""
+        """The files that go first; none where all go together."""
+        if self.recipe.is_one_wave:
+            return ()
         return next((shard.files for shard in self.shards if shard.name == SAMPLE_SHARD), ())
 
     @property
     def waves(self) -> tuple[int, ...]:
         """The number of shards that each wave after the sample has."""
+        if self.recipe.is_one_wave:
+            return (len(self.shards),) if self.shards else ()
         return plan_wave_sizes(sum(shard.name != SAMPLE_SHARD for shard in self.shards), self.recipe.sample)
 
     def count_sites_by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:

@@ -201,7 +201,8 @@ async def divide_files(
     inputs = DivisionInputs(clusters, names, changed_lines, graph.leaves_first)
     kept = [shard for shard in started if rules.stable or shard.commit]
     sample: tuple[str, ...] = ()
-    if not started and (recipe.sample.files or recipe.sample.pick == "list"):
+    wants_sample = recipe.sample.files or recipe.sample.pick == "list"
+    if not started and wants_sample and not recipe.has_tree_step:
         sample = choose_sample(wanted, recipe.sample, rules.pair)
     return plan_shards(wanted, rules, inputs, kept, sample)
 

@@ -181,6 +181,8 @@ async def record_side_effects(context: RunContext, step: TransformStep, batches:
     if batches.strays:
         paths = tuple(sorted(batches.strays))
         text = f"step {step.id} also changed {join_limited(paths, _SHOWN)}; that was left out"
+        if step.takes_tree:
+            text += ": files that are outside of [scope], new or gone do not land"
         code = NoticeCode.SIDE_EFFECTS
         await context.journal.append(
             Noticed(level="warning", text=text, code=code, subject=step.id, paths=paths[:_SHOWN])

@@ -38,7 +38,7 @@ from orchestrator.migrate.steps.step_io import StepInput
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects
 
-_DESIGN = 1
+_DESIGN = 2
 """Raised when a step comes to do its work in another way."""
 _RUNS = 50
 _ASSIGNED = compile_lazily(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
@@ -62,8 +62,11 @@ def _split_words(run: str) -> list[str]:
 def select_input_files(step: TransformStep, tree: Mapping[str, str]) -> dict[str, str]:
     """Return the files of the repository that decide a step's result beside the one it works on: path → blob.
 
-    These are the ones that its line names, programs and settings, and those that `reads` says.
+    These are the ones that its line names, programs and settings, and those that `reads` says; all files, if it is
+    given the repository as a whole.
     """
+    if step.takes_tree:
+        return dict(tree)
     if step.kind != "command":
         return {}
     spec = GitIgnoreSpec.from_lines(step.reads)
@@ -98,6 +101,7 @@ class ResultKeys:
             "id": self.step.id,
             "timeout_s": self.step.timeout_s,
             "idempotent": self.step.idempotent,
+            "max_passes": self.step.max_passes,
         }
         others = sorted(self.others.items())
         python = list(sys.version_info[:2])  # it says what parses

@@ -2,11 +2,11 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
+from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.step import RewriteStep, TransformStep
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
@@ -14,7 +14,7 @@ from orchestrator.migrate.command_lines import escape_option_path, fill_in_files
 from orchestrator.migrate.sites.ast_grep import build_rewrite_command
 from orchestrator.migrate.sites.regex import replace_matches
 from orchestrator.migrate.steps.batch_script import BatchSizer, FileCommand, can_batch, record_side_effects
-from orchestrator.migrate.steps.file_outcomes import FileProblem, OutcomeBuilder, is_checked_by_node, restore_file
+from orchestrator.migrate.steps.file_outcomes import OutcomeBuilder, is_checked_by_node
 from orchestrator.migrate.steps.parse_check import build_node_check, describe_node_error
 from orchestrator.migrate.steps.step_io import StepInput, StepOutput, StepResult, StepRun
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
@@ -23,7 +23,6 @@ from worktrees.git import Git
 from worktrees.object_store.clean_smudge import read_filtered_blobs
 from worktrees.object_store.trees import list_tree, read_blobs
 
-NOT_IDEMPOTENT = "not idempotent"
 _MOST_BYTES = 120_000
 """Of a command line: the kernel takes 131,072 as one argument."""
 _NODE_S = 60.0
@@ -110,7 +109,7 @@ class StepExecutor:
         lines = []
         for file in files:
             lines.append(FileCommand(file.path, build_step_command(step, [file.path]), contents.get(file.path)))
-        if step.takes_shard:
+        if step.takes_together:
             outputs = await workspace.run_together(self._build_shard_command(files), lines, step.timeout_s)
         else:
             outputs = await workspace.run_each(lines, step.timeout_s)
@@ -118,30 +117,6 @@ class StepExecutor:
         for file, original, output in zip(files, originals, outputs, strict=True):
             results.append(StepResult(file, original, contents.get(file.path, original), output))
         return results
-
-    async def restore_non_idempotent(self, files: Sequence[StepInput], events: Sequence[FileMoved]) -> list[FileMoved]:
-        """Return the events, with those files put back that a second run of the step changes again.
-
-        Args:
-            files: what the step was given.
-            events: what became of each, in the same order.
-        """
-        changed = []
-        for file, event in zip(files, events, strict=True):
-            if event.status == FileStatus.TRANSFORMED and event.blob != file.file.blob:
-                changed.append(replace(file, blob=event.blob or file.blob))
-        if not changed:
-            return list(events)
-        again = await self.find_changed_again(changed)
-        reason = f"step {self.run.step.id} is not idempotent: it changes its own result once more"
-        problem = FileProblem(FailureKind.REPEATS, reason, NOT_IDEMPOTENT)
-        kept = []
-        for event in events:
-            if event.path in again:
-                kept.append(restore_file(event, problem, tried=event.blob))
-            else:
-                kept.append(event)
-        return kept
 
     async def find_changed_again(self, files: Sequence[StepInput]) -> frozenset[str]:
         """Return the paths whose content, as given, the step changes."""

@@ -13,6 +13,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.migrate.steps.batch_script import BatchSizer, can_batch, record_side_effects
 from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
+from orchestrator.migrate.steps.repeated_passes import repeat_until_settled
 from orchestrator.migrate.steps.result_cache import ResultKeys, find_step_program, get_process_cache, select_input_files
 from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_blob
 from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
@@ -86,7 +87,9 @@ async def _transform_files(context: RunContext, run: StepRun, files: Sequence[Fi
 
 
 def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> Iterable[Sequence[FileRecord]]:
-    """Return the files that the step gets at once: one, or those of a shard."""
+    """Return the files that the step gets at once: one, those of a shard, or all."""
+    if run.step.takes_tree:
+        return [files]
     if not run.step.takes_shard:
         return [[file] for file in files]
     shards = context.state.migration.map_files_to_shards()
@@ -98,7 +101,7 @@ def _group_files(context: RunContext, run: StepRun, files: Sequence[FileRecord])
 
 def _name_results(keys: ResultKeys, run: StepRun, group: Sequence[FileRecord]) -> list[StepInput]:
     starts = [(file.path, choose_step_blob(run.step, file)) for file in group]
-    names = keys.build_shard_keys(starts) if run.step.takes_shard else [keys.build_file_key(*starts[0])]
+    names = keys.build_shard_keys(starts) if run.step.takes_together else [keys.build_file_key(*starts[0])]
     return [StepInput(file, blob, name) for file, (_, blob), name in zip(group, starts, names, strict=True)]
 
 
@@ -111,7 +114,6 @@ class _StepWork:
     tracked: frozenset[str]
     batches: BatchSizer
     _waiting: deque[list[StepInput]] = field(default_factory=deque)
-    _is_first: bool = True
 
     async def find_version(self) -> str:
         """Return what the step's program says of its version, asked once; empty if the step has no program."""
@@ -171,7 +173,7 @@ class _StepWork:
         return self.run.step.must_parse and any(is_checked_by_node(file.path) for file in waiting)
 
     def _take_files(self) -> list[StepInput]:
-        if self.run.step.takes_shard:
+        if self.run.step.takes_together:
             return self._waiting.popleft()
         size = self.batches.choose_size(len(self._waiting))
         files = []
@@ -180,11 +182,8 @@ class _StepWork:
         return files
 
     async def _execute(self, executor: StepExecutor, files: Sequence[StepInput]) -> None:
-        is_first, self._is_first = self._is_first, False
         events = await executor.execute_step(files)
         self.batches.record_duration(sum(event.seconds for event in events), len(events))
-        waves = self.context.state.migration.waves
-        if self.run.step.idempotent and (is_first or (waves and waves[-1].kind == "sample")):
-            events = await executor.restore_non_idempotent(files, events)
+        events = await repeat_until_settled(executor, files, events)
         await self.context.journal.append(*events)
         get_process_cache(self.context).record_results(events)

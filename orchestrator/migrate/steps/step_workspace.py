@@ -150,8 +150,12 @@ class StepWorkspace:
         for path, content in originals.items():
             with suppress(ToolRefused):  # something else than a file stands there now
                 await self.workspace.write_file(path, content)
-        self.batches.strays |= await self._find_strays() - originals.keys()
+        self.batches.strays |= await self._find_strays() - originals.keys() - self._list_divided_paths()
         await self.restore_start()
+
+    def _list_divided_paths(self) -> frozenset[str]:
+        """Return the files that a command over the whole tree may change beside those that the step is given."""
+        return frozenset(self.context.state.migration.files) if self.run.step.takes_tree else frozenset()
 
     async def restore_start(self) -> None:
         """Make the workspace what it was at the step's start."""

@@ -8,25 +8,15 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.reports.reporter_options import JEST_JUNIT, NODE_REPORTERS
 from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.layout import is_test
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
-_REPORTERS: Mapping[str, tuple[str, str]] = {
-    "tape": ("", "tap"),
-    "mocha": ("--reporter tap", "tap"),
-    "vitest": ("--reporter=junit --outputFile={report}", "junit"),
-    "ava": ("--tap", "tap"),
-    "tap": ("--reporter=tap", "tap"),
-    "node": ("", "tap"),
-    "jest": ("", "exit-code"),
-}
-"""Runner → what makes it report each test, and the format of that."""
 _WRAPPERS = compile_lazily(r"^(?:(?:npx|nyc|c8|cross-env(?:\s+\w+=\S+)*|istanbul cover|--\S+)\s+)+")
 _NESTED = compile_lazily(r"^(?:npm|yarn|pnpm)\s+(?:run(?:-script)?\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)$")
-_JEST_JUNIT = "jest-junit"
 _DEPTH = 5
 
 
@@ -58,7 +48,7 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     """Return the line with a reporter, if a known runner is what it starts."""
     bare = _WRAPPERS.sub("", line)
     runner = re.split(r"\s", bare, maxsplit=1)[0].rpartition("/")[2]
-    if runner not in _REPORTERS or (runner == "node" and "--test" not in bare.split()):
+    if runner not in NODE_REPORTERS or (runner == "node" and "--test" not in bare.split()):
         is_plain = re.fullmatch(r"node\s+\S+", bare)  # `node test.js`: TAP, or its exit code alone
         return TestCommand(bare, "auto", "package.json") if is_plain else None
     bare = re.sub(r"\s*\|.*$", "", bare)  # what it is piped into only makes it pretty
@@ -66,7 +56,7 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
         return TestCommand(bare.replace("--test", "--test --test-reporter=tap", 1), "tap", "package.json")
     if runner == "jest":
         return _build_jest(bare, package)
-    options, report = _REPORTERS[runner]
+    options, report = NODE_REPORTERS[runner]
     if runner == "tap" and re.match(r"\D*0\.", str((package.get("devDependencies") or {}).get("tap", ""))):
         options = "--tap"  # before its first version it had no reporters
     if runner == "vitest" and " run" not in bare:
@@ -76,10 +66,10 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
 
 def _build_jest(line: str, package: Mapping[str, Any]) -> TestCommand:
     installed = {**(package.get("dependencies") or {}), **(package.get("devDependencies") or {})}
-    if _JEST_JUNIT in installed:
-        run = f"JEST_JUNIT_OUTPUT_FILE={{report}} {line} --ci --reporters={_JEST_JUNIT}"
+    if JEST_JUNIT in installed:
+        run = f"JEST_JUNIT_OUTPUT_FILE={{report}} {line} --ci --reporters={JEST_JUNIT}"
         return TestCommand(run, "junit", "package.json")
-    note = f"jest tells of single tests with {_JEST_JUNIT} installed; without it only its exit code counts"
+    note = f"jest tells of single tests with {JEST_JUNIT} installed; without it only its exit code counts"
     return TestCommand(f"{line} --ci", "exit-code", "package.json", notes=(note,))
 
 

@@ -2,6 +2,7 @@
 
 from typing import ClassVar, Literal
 
+from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
 from orchestrator.report.cost.model import Amount
 from orchestrator.report.read_model import Document, ReadModel
@@ -174,12 +175,12 @@ class BurndownFields(Document):
     @property
     def merged_files(self) -> int:
         """The number of files that have landed."""
-        return self.now.files.get(FileStatus.MERGED, 0)
+        return FileCounts(self.now.files).landed
 
     @property
     def concerned_files(self) -> int:
         """The number of files that have something to do."""
-        return sum(self.now.files.values()) - self.now.files.get(FileStatus.NOTHING_TO_DO, 0)
+        return FileCounts(self.now.files).concerned
 
 
 class Burndown(BurndownFields, schema="orchestrate.burndown/1"):

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from orchestrator.domain.migration.files import SitePlace
+from orchestrator.domain.migration.file_counts import FileCounts
+from orchestrator.domain.migration.files import FileStatus, SitePlace
 from orchestrator.domain.text.listing import join_limited, limit_lines
 from orchestrator.domain.text.sanitization import sanitize_markdown, strip_controls, to_one_line
 from orchestrator.report.read_model import Document, ReadModel
@@ -89,7 +90,11 @@ class DryRunGate(ReadModel):
 
 
 class DryRunReport(Document, schema="orchestrate.dry-run/1"):
-    """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites."""
+    """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites.
+
+    `outcome` counts the files that were tried by what would become of them if all that changed landed, and no later
+    step took what failed.
+    """
 
     migration: str
     title: str
@@ -103,6 +108,7 @@ class DryRunReport(Document, schema="orchestrate.dry-run/1"):
     added: int
     removed: int
     remaining: int | None
+    outcome: dict[FileStatus, int]
     steps: tuple[DryRunStep, ...]
     shards: tuple[DryRunShard, ...]
     files: tuple[DryRunFile, ...]
@@ -165,9 +171,18 @@ def _format_scope(report: DryRunReport) -> str:
 
 def _format_changes(report: DryRunReport) -> str:
     left = "" if report.remaining is None else f", {report.tried.sites} sites → {report.remaining}"
+    rest = _format_rest(report)
     if not report.changed:
-        return f"no step changes anything{left}."
-    return f"{report.changed} files would change, +{report.added} -{report.removed} lines{left}."
+        return f"no step changes anything{left}{rest}."
+    return f"{report.changed} files would change, +{report.added} -{report.removed} lines{left}{rest}."
+
+
+def _format_rest(report: DryRunReport) -> str:
+    """Return what would become of the other files; nothing where steps that were not tried have a say in that."""
+    counts = FileCounts(report.outcome)
+    if any(step.not_tried for step in report.steps) or counts.landed == counts.in_scope:
+        return ""
+    return f"; {counts.describe_rest()}, {counts.nothing_to_do} with nothing to do"
 
 
 def _format_step(step: DryRunStep) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.domain.judging.check import TestCounts
+from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import add_lead, join_limited, limit_lines
@@ -17,12 +18,6 @@ from orchestrator.report.run.result import build_run_result, find_head_trial
 from orchestrator.report.task.receipt import quote_text
 
 _SHOWN = 20
-_LEFT = {
-    "unchanged": "no step could change",
-    "needs_human": "left to a person",
-    "skipped": "skipped",
-    "reverted": "rolled back",
-}
 _MARKS = {"rejected": "✗", "needs_human": "✗", "reverted": "↶", "unchanged": "·", "skipped": "·"}
 _SHOWN_FLAKES = 5
 _LINE_CHARS = 300
@@ -36,7 +31,7 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
         yield f"branch {result.pr_branch} at {state.head[:12]}, from {state.run.target or 'base'} {result.base[:12]}"
     else:
         yield f"nothing landed; base {result.base[:12]} is untouched"
-    yield from _render_migration(result) if result.mode == "migration" else _render_tasks(state)
+    yield from _render_migration(state, result) if result.mode == "migration" else _render_tasks(state)
     if state.goal.iterations:
         yield from render_contract_lines(result.contract, only_unmet=True)
     yield from render_violation_lines(state)
@@ -78,12 +73,12 @@ def _render_next_commands(state: RunState, where: str) -> Iterator[str]:
         yield f"look at it: orchestrate diff {run}{where}"
 
 
-def _render_migration(result: RunResult) -> Iterator[str]:
+def _render_migration(state: RunState, result: RunResult) -> Iterator[str]:
     files, union = result.files, result.gate.rejected_union
-    line = f"{files.in_scope} files in scope: {len(files.landed)} landed, {len(files.rejected)} rejected"
-    for name, words in _LEFT.items():
-        if left := getattr(files, name):
-            line += f", {len(left)} {words}"
+    counts = FileCounts.from_statuses(file.status for file in state.migration.files.values())
+    line = f"{counts.in_scope} files in scope: {counts.landed} landed, {counts.describe_rest()}"
+    if counts.nothing_to_do:
+        line += f", {counts.nothing_to_do} with nothing to do"
     yield line
     if union and union.units > 1:
         lost = union.new_failures + union.missing_tests

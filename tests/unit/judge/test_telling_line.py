@@ -55,6 +55,14 @@ RUFF_LONG = "F401 [*] `os` imported but unused\n --> a.py:1:8\n  |\n1 | import o
 ESLINT = "\n/w/a.js\n  1:10  warning  odd  rule\n  3:5  error  'x' is not defined  no-undef\n\n✖ 2 problems (1 error)\n"
 TSC = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\nFound 1 error.\n"
 
+BLACK = "error: cannot format bad.py: Cannot parse: 1:4: def\n\nOh no! 💥 💔 💥\n1 file failed to reformat.\n"
+JSCODESHIFT = (
+    "Processing 1 files...\n ERR a.js Transformation error (Unexpected token (1:2))\nAll done.\n"
+    "Results:\n1 errors\n0 unmodified\nTime elapsed: 0.3seconds\n"
+)
+SED = "sed: can't read a.txt: No such file or directory\ndone\n"
+PRETTIER = "[error] a.js: SyntaxError: Unexpected token (1:4)\n[error] > 1 | x =\ndone in 3 ms\n"
+
 
 @pytest.mark.parametrize(
     ("output", "kind", "line"),
@@ -62,6 +70,11 @@ TSC = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\nFound 1 error.\n"
         (NODE, OutputKind.NODE, "SyntaxError: Unexpected token ';'"),
         (NODE_TYPE_ERROR, OutputKind.NODE, "TypeError [ERR_X]: not a function"),
         (PYTHON, OutputKind.PYTHON, "libcst.ParserSyntaxError: Syntax Error @ 3:4."),
+        (BLACK, OutputKind.OTHER, "error: cannot format bad.py: Cannot parse: 1:4: def"),
+        (JSCODESHIFT, OutputKind.OTHER, "ERR a.js Transformation error (Unexpected token (1:2))"),
+        (SED, OutputKind.OTHER, "sed: can't read a.txt: No such file or directory"),
+        (PRETTIER, OutputKind.OTHER, "[error] a.js: SyntaxError: Unexpected token (1:4)"),
+        ("reading a.py\n2 errors\nbye\n", OutputKind.OTHER, "bye"),
         (PYTHON_LATER_MESSAGE, OutputKind.PYTHON, "AssertionError: def test_a(self):"),
         (PYTHON_SYNTAX, OutputKind.PYTHON, "SyntaxError: invalid syntax"),
         (RUFF, OutputKind.LINTER, "a.py:1:8: F401 [*] `os` imported but unused"),
@@ -72,7 +85,18 @@ TSC = "src/a.ts(1,2): error TS2304: Cannot find name 'x'.\nFound 1 error.\n"
         ("", OutputKind.OTHER, ""),
     ],
     ids=[
-        *("node", "node-coloured", "python", "python-later-message", "python-syntax"),
+        *(
+            "node",
+            "node-coloured",
+            "python",
+            "black",
+            "jscodeshift",
+            "sed",
+            "prettier",
+            "sums",
+            "python-later-message",
+            "python-syntax",
+        ),
         *("ruff", "ruff-long", "eslint", "tsc", "other", "nothing"),
     ],
 )

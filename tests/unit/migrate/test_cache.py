@@ -46,6 +46,7 @@ USUAL = keys(step()).build_file_key("a.py", "b")
         keys(step(must_parse=False)).build_file_key("a.py", "b"),
         keys(step(timeout_s=5)).build_file_key("a.py", "b"),
         keys(step(idempotent=True)).build_file_key("a.py", "b"),
+        keys(step(max_passes=2)).build_file_key("a.py", "b"),
         keys(step(), version="2").build_file_key("a.py", "b"),
         keys(step(), environment="f").build_file_key("a.py", "b"),
         keys(step(), **{"settings.cfg": "c"}).build_file_key("a.py", "b"),

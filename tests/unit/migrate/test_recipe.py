@@ -61,7 +61,7 @@ def test_a_minimal_recipe_has_sensible_defaults() -> None:
         (changed(step=[{"id": "a", "run": "tool"}]), "write {files} in it"),
         (changed(step=[{"id": "a", "run": "{files}", "when": "failed"}]), "nothing can have failed before it"),
         (changed(step=[{"id": "a", "run": "{files}"}] * 2), "same id"),
-        (changed(step=[{"id": "a", "run": "{files}", "per": "repo"}]), "'file' or 'shard'"),
+        (changed(step=[{"id": "a", "run": "{files}", "per": "repo"}]), "'file', 'shard' or 'tree'"),
         (changed(verify={"check": []}), "verify.check"),
         (changed(verify={"check": [{"id": "t", "run": " "}]}), "verify.check[0].run"),
         (changed(scope={"include": ["*"], "max_file_kb": 10**6}), "less than or equal to 65536"),

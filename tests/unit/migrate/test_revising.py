@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.state import RunState
@@ -97,6 +97,26 @@ def test_what_changes_no_result_concerns_no_file() -> None:
         FIRST | {"timeout_s": 5}, TAIL | {"id": "renamed"}, stop={"same_signature": 9}, merge={"draft": True}
     )
     assert redone(calmer) == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "failure", "files"),
+    [
+        ({"idempotent": True}, {}, "repeats", {"failed"}),
+        ({"idempotent": True}, {"max_passes": 9}, "repeats", {"failed"}),
+        ({"idempotent": True}, {"max_passes": 9}, "command", set()),
+        ({"max_passes": 3}, {"max_passes": 9}, "repeats", {"failed"}),
+        ({}, {"max_passes": 9}, "queue", {"failed", "landed"}),
+        ({}, {"idempotent": True}, "repeats", {"failed"}),
+        ({"timeout_s": 1}, {"timeout_s": 9}, "command", {"failed"}),
+        ({"timeout_s": 1}, {"timeout_s": 9}, "queue", set()),
+    ],
+)
+def test_another_limit_of_a_step_concerns_the_files_that_it_refused(
+    before: dict[str, Any], after: dict[str, Any], failure: str, files: set[str]
+) -> None:
+    given = state(file("landed", "merged", left=0), file("failed", "rejected", failure=FailureKind(failure)))
+    assert set(build_revision(given, recipe(FIRST | before), recipe(FIRST | after)).redo) == files
 
 
 @pytest.mark.parametrize("part", [{"scope": {"include": ["*"]}}, {"shard": {"depth": 1}}, {"env": {"setup": ["x"]}}])
