@@ -21,7 +21,8 @@ from tests.unit.journal.test_golden_journals import restore
 MIN_CURSOR_CONTRAST = 3.0
 """The least between a cursor and what is around it (WCAG 1.4.11)."""
 PLACES = {
-    "fleet": ("1",), "plan": ("2",), "log": ("6", "home"), "transcript": ("1", "enter", "home"), "diff": ("1", "enter", "d"),
+    "fleet": ("1",), "plan": ("2",), "log": ("6", "home"), "transcript": ("1", "enter", "home"),
+    "diff": ("1", "enter", "d"),
     "tests": ("1", "enter", "e"), "question": ("4", "enter"),
 }  # fmt: skip
 ASKED = {"question", "transcript", "diff", "tests"}
