@@ -10,7 +10,7 @@ from textual.strip import Strip
 
 from orchestrator.tui.widgets.scroll_area import ScrollArea
 from orchestrator.tui.widgets.strip_cache import StripCache
-from orchestrator.tui.widgets.styled_text import clean_line, get_style_lookup
+from orchestrator.tui.widgets.styled_text import clean_line, cover_strip, get_style_lookup
 from orchestrator.tui.widgets.text_search import LineList, LineSource
 
 _ASIDE = 8
@@ -25,7 +25,7 @@ class ScrollableText(ScrollArea):
     """
 
     DEFAULT_CSS = """
-    ScrollableText:focus > .paged--cursor { background: $surface-lighten-2; }
+    ScrollableText:focus > .paged--cursor { background: $primary; color: $background; text-style: bold; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"paged--cursor"}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -165,9 +165,13 @@ class ScrollableText(ScrollArea):
             return Strip([Segment(clean_line(self._empty))] if y == 0 and self._empty else []).adjust_cell_length(width)
         index, part = rows[y]
         strip = self._strips.get_strips(index)[part].crop_extend(left, left + width, None)
-        if component := self.get_line_component(index):
-            return strip.apply_style(self.get_component_rich_style(component, partial=True))
-        return strip
+        component = self.get_line_component(index)
+        if not component:
+            return strip
+        style = self.get_component_rich_style(component, partial=True)
+        if style.bgcolor is None:
+            return strip
+        return cover_strip(strip.adjust_cell_length(width), style)
 
     def get_line_component(self, index: int) -> str:
         """Return the component class that a line is drawn with; empty for none."""

@@ -123,6 +123,11 @@ def build_strip(spans: Iterable[Span], style_of: StyleLookup) -> Strip:
     return Strip([Segment(text, style_of(style) if style else None) for text, style in spans if text])
 
 
+def cover_strip(strip: Strip, style: Style) -> Strip:
+    """Return a strip in one style, whatever colours its parts had: their bold type and underlines stay."""
+    return Strip(Segment.apply_style(strip, post_style=style), strip.cell_length)
+
+
 def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: bool = False) -> list[Segment]:
     """Return a cell in exactly `width` cells, at least one; what does not fit ends in `…`, or begins with it."""
     if isinstance(cell, LeftTruncatedText):

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from orchestrator.tui.widgets.scroll_area import ScrollArea
-from orchestrator.tui.widgets.styled_text import Cell, clean_line, fit_cell, get_style_lookup
+from orchestrator.tui.widgets.styled_text import Cell, clean_line, cover_strip, fit_cell, get_style_lookup
 from orchestrator.tui.widgets.table_rows import (
     CellContext,
     Column,
@@ -41,7 +41,7 @@ class Table(ScrollArea):
     Table { overflow-x: hidden; }
     Table > .table--header { text-style: bold; color: $text-muted; }
     Table > .table--cursor { background: $surface-lighten-2; text-style: bold; }
-    Table:focus > .table--cursor { background: $primary-muted; }
+    Table:focus > .table--cursor { background: $primary; color: $background; }
     Table > .table--mark { text-style: underline; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"table--header", "table--cursor", "table--mark"}
@@ -202,8 +202,10 @@ class Table(ScrollArea):
             words = clean_line(self._empty) * (y == 1 and not self._rows)
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
         strip = self._render_row(row, has_cursor, is_marked).adjust_cell_length(width)
-        for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
-            strip = strip.apply_style(self.get_component_rich_style(name, partial=True))
+        if is_marked:
+            strip = strip.apply_style(self.get_component_rich_style("table--mark", partial=True))
+        if has_cursor:
+            strip = cover_strip(strip, self.get_component_rich_style("table--cursor", partial=True))
         return strip
 
     def _render_header(self) -> Strip:

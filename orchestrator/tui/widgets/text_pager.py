@@ -30,7 +30,7 @@ class TextPager(ScrollableText):
     """A long text in which one can search, select and copy; see `ScrollableText` for how it is kept up to date."""
 
     DEFAULT_CSS = """
-    TextPager > .lines--selected { background: $primary-muted; }
+    TextPager > .lines--selected { background: $secondary; color: $background; }
     TextPager > .lines--match { background: $warning 50%; text-style: underline; }
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--selected", "lines--match"}
@@ -139,7 +139,7 @@ class TextPager(ScrollableText):
 
     def get_line_component(self, index: int) -> str:
         """Return the component class that a line is drawn with."""
-        if self._anchor is not None and index in self.selected_lines:
+        if self._anchor is not None and index in self.selected_lines and index != self.cursor:
             return "lines--selected"
         return super().get_line_component(index)
 
