@@ -95,7 +95,7 @@ def _is_shown(ended: RunExit, bench: Bench) -> None:
     body = "\n".join(path.read_text() for path in bench.root.glob("state/*/prs/**/*.md"))
     assert "### Contract" in body
     assert "- `both` **met**:" in body
-    assert "exit code 3 on the base, exit code 0 on this branch" in body
+    assert "exit 3 on the base, exit 0 on this branch" in body
     (both,) = [one for one in build_contract(ended.state) if one.id == "both"]
     assert (both.met, both.exit_on_base, both.exit, both.evidence) == (True, 3, 0, "contract-both")
     assert next(render_contract_lines(build_contract(ended.state))) == "contract: 5 of 5 criteria met"
