@@ -100,7 +100,7 @@ def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefau
 def _read_dispatch(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
     goal, run, issue = _get_text(inputs, "goal"), _get_text(inputs, "resume_run"), _get_text(inputs, "issue")
     _require_match(_NUMBER, issue, "issue", "the number of an issue")
-    _require_match(_RUN, run, "resume_run", "the id of a run, or the end of one")
+    _require_match(_RUN, run, "resume_run", "the id of a run, or its last four letters")
     if bool(goal) == bool(run):
         raise UsageProblem("say either a goal, or a run to go on with")
     time_limit_s, budget_usd = _parse_seconds(_get_text(inputs, "time_limit"), usual), _get_text(inputs, "budget_usd")
@@ -125,7 +125,7 @@ def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     word = rest.split()[0] if rest else ""
     usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
     if verb == "resume":
-        _require_match(_RUN, word, "resume", "the id of a run, or the end of one")
+        _require_match(_RUN, word, "resume", "the id of a run, or its last four letters")
         return _build_order("" if word else key, usual, run=word, issue=issue)
     _require_match(_ITEM, word, verb, "an item as the run names it, or its number")
     return _build_order(key, usual, answer=f"{verb} {word}".strip(), issue=issue)

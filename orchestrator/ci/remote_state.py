@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from orchestrator.ci.lease import LeaseRecord
-from orchestrator.domain.ids import RunId
+from orchestrator.domain.ids import RunId, find_named_runs
 from orchestrator.domain.refs import LEASE_PREFIX, RunRefs, build_lease_ref
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from worktrees.errors import GitError, UnknownRemote
@@ -134,7 +134,7 @@ class RemoteState:
 
 
 async def find_key(git: Git, remote: str, wanted: str) -> str:
-    """Return the key whose jobs carry on a run, which may be named by its id, or the beginning or end of one.
+    """Return the key whose jobs carry on a run, which may be named in short (`find_named_runs`).
 
     Without a remote it is looked for among the refs of this clone.
 
@@ -147,7 +147,8 @@ async def find_key(git: Git, remote: str, wanted: str) -> str:
     else:
         refs = list(await list_refs(git, LEASE_PREFIX))
     runs = {ref.removeprefix(LEASE_PREFIX): (await _read(git, ref)).run or RunId("") for ref in refs}
-    found = [key for key, run in runs.items() if run and (run.startswith(wanted) or run.endswith(wanted))]
+    named = find_named_runs(wanted, filter(None, runs.values()))
+    found = [key for key, run in runs.items() if run in named]
     if len(found) != 1:
         known = ", ".join(f"{run} ({key})" for key, run in runs.items() if run) or "none"
         problem = "is carried on by more than one key" if found else "is carried on by no key"

@@ -5,7 +5,7 @@ of checks is for, in words for people, with facts that programs go by.
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NewType
 
@@ -58,6 +58,25 @@ def format_task_ref(task: TaskId) -> str:
 def get_run_suffix(run: RunId) -> str:
     """Return the last part of a run's id, which its PR branch ends with."""
     return run.rpartition("-")[2]
+
+
+LATEST_RUN = "latest"
+"""The name of the latest run, wherever a run is named."""
+_LEAST_RUN_CHARS = 4
+"""The length of a run's suffix. A shorter name would fit a run by chance."""
+
+
+def find_named_runs(wanted: str, runs: Iterable[RunId]) -> list[RunId]:
+    """Return the runs that a name may mean: the one of this id, else those whose id begins with it or has this suffix.
+
+    The suffix is the whole part after the last hyphen. A name of fewer than four characters means no run.
+    """
+    known = list(runs)
+    if wanted in known:
+        return [RunId(wanted)]
+    if len(wanted) < _LEAST_RUN_CHARS:
+        return []
+    return [run for run in known if run.startswith(wanted) or get_run_suffix(run) == wanted]
 
 
 class AttemptRef(NamedTuple):

@@ -5,6 +5,7 @@ from pathlib import Path
 from anyio import to_thread
 from pydantic import ValidationError
 
+from orchestrator.domain.ids import RunId, find_named_runs
 from orchestrator.domain.refs import FETCH_REFSPEC, NAMESPACE, RunRefs, parse_journal_ref
 from orchestrator.errors import UsageProblem
 from orchestrator.portable.manifest import MANIFEST_FILE, RUN_ID_PATTERN, Manifest
@@ -42,7 +43,7 @@ async def read_archive_ref(git: Git, wanted: str, target: Path) -> None:
 
     Args:
         git: the repository.
-        wanted: a run's id, or the beginning or end of one.
+        wanted: a run's id, or what names one (`find_named_runs`).
         target: the file, which does not exist.
 
     Raises:
@@ -77,8 +78,8 @@ async def _run_of(git: Git, wanted: str) -> str:
     for ref in await list_refs(git, NAMESPACE):
         run = parse_journal_ref(ref)
         if run and RUN_ID_PATTERN.fullmatch(run):
-            runs.append(run)
-    found = [run for run in runs if run == wanted] or [r for r in runs if r.startswith(wanted) or r.endswith(wanted)]
+            runs.append(RunId(run))
+    found = find_named_runs(wanted, runs)
     if len(found) != 1:
         known = ", ".join(found or runs[-8:]) or "none"
         raise UsageProblem(

@@ -28,7 +28,7 @@ def find_commanded_run(run: str | None, repo: Path, state: str) -> tuple[RunLoca
     """Return the run that a verb is about, and its state.
 
     Args:
-        run: its id, the beginning of one, or `latest`.
+        run: what names it, see `StateDirectory.find_run`; None for the latest.
         repo: the value of --repo.
         state: the value of --state.
     """

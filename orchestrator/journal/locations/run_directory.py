@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.ids import RunId, make_slug
+from orchestrator.domain.ids import LATEST_RUN, RunId, find_named_runs, make_slug
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.journal.locations.run_lock import RunLock, hold_run_lock
 from worktrees.errors import DirectoryNotPrivate
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger(__name__)
+_SHOWN_RUNS = 8
+"""At most so many ids of runs are listed where a name fits none, or several."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class StateDirectory:
         return [self.get_run(RunId(name)) for name in names]
 
     def find_run(self, wanted: str | None) -> RunDirectory:
-        """Find the run with this id, or whose id begins or ends with it; the latest for `latest` or None.
+        """Find the run that `wanted` names, see `find_named_runs`; the latest for `latest` or None.
 
         Raises:
             UsageProblem: there is none, or more than one.
@@ -142,16 +144,18 @@ class StateDirectory:
                 "begin one with orchestrate run or migrate run, or say where runs lie with --repo or --state"
                 f"{self._has_moved()}"
             )
-        if wanted in (None, "latest"):
+        if wanted in (None, LATEST_RUN):
             return runs[-1]
-        found = [run for run in runs if run.run == wanted] or [
-            run for run in runs if run.run.startswith(wanted) or run.run.endswith(wanted)
-        ]
-        if len(found) != 1:
-            known = ", ".join(run.run for run in (found or runs)[-8:])
-            problem = "fits more than one run" if found else "is no run of this repository"
-            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._has_moved()}")
-        return found[0]
+        found = find_named_runs(wanted, (run.run for run in runs))
+        if len(found) == 1:
+            return self.get_run(found[0])
+        names = ", ".join((found or [run.run for run in runs])[-_SHOWN_RUNS:])
+        if found:
+            raise UsageProblem(f"{wanted!r} fits more than one run: {names}")
+        raise UsageProblem(
+            f"{wanted!r} is no run of this repository: {names}; a run is named by the beginning of its id or by the "
+            f"part after its last hyphen, at least four characters, or by {LATEST_RUN}{self._has_moved()}"
+        )
 
     def _has_moved(self) -> str:
         """Return the way on where the repository was elsewhere when its runs were begun."""
