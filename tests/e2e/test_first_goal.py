@@ -1,4 +1,4 @@
-"""docs/first-goal.md, word for word against a server on this machine: every command works in the order it stands."""
+"""The first goal of README and docs/first-goal.md against a server on this machine: each command works in order."""
 
 import re
 import shlex
@@ -33,13 +33,22 @@ tokens = 2_000_000
 """
 
 
-def commands() -> list[str]:
-    """The commands of the page from the section on the project on, in their order."""
+def list_guide_commands() -> list[str]:
+    """Return the commands of docs/first-goal.md from the section on the project on, in their order."""
     text = (ROOT / "docs" / "first-goal.md").read_text().partition("## 3.")[2]
     return re.findall(r"^\$ (.+)$", text, re.MULTILINE)
 
 
-def test_every_command_of_the_first_goal_works_in_its_order(tmp_path: Path) -> None:
+def list_readme_commands() -> list[str]:
+    """Return the commands of README's first goal but the change of directory, in their order."""
+    section = (ROOT / "README.md").read_text().partition("## Your first goal")[2].partition("\n## ")[0]
+    commands = re.findall(r"^    (orchestrate .+|git .+)$", section, re.MULTILINE)
+    return [command.replace('"add OAuth login"', '"GOAL"') for command in commands]
+
+
+@pytest.mark.parametrize("commands", [list_guide_commands(), list_readme_commands()], ids=["guide", "readme"])
+def test_every_command_of_the_first_goal_works_in_its_order(commands: list[str], tmp_path: Path) -> None:
+    assert len(commands) > 8
     shop(tmp_path)
     repo, branch, task = tmp_path / "shop", "", ""
     git(repo, "config", "user.name", "Ada")
@@ -53,7 +62,7 @@ def test_every_command_of_the_first_goal_works_in_its_order(tmp_path: Path) -> N
         own.write_text(CONFIG.format(url=url))
         env = environment(tmp_path, MY_KEY="sk-not-a-secret", XDG_CONFIG_HOME=str(tmp_path / "xdg"))
         env["XDG_STATE_HOME"] = str(tmp_path / "state")
-        for line in commands():
+        for line in commands:
             words = [
                 word.replace("GOAL", DEMO_GOAL).replace("BRANCH", branch).replace("TASK", task)
                 for word in shlex.split(line)

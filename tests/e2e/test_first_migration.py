@@ -1,4 +1,4 @@
-"""README's section on migrations is what comes out when its commands are run as they stand there."""
+"""docs/first-migration.md shows what comes out when its commands are run as they stand there."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SECTION = "## Change a whole codebase"
+PAGE = ROOT / "docs" / "first-migration.md"
 LEFT_OUT = "…"
 CHANGING = (
     (r"\d{8}-\d{6}-[0-9a-f]{4}", "RUN"),
@@ -25,17 +25,16 @@ CHANGING = (
 
 @dataclass
 class Shown:
-    """A command with the lines that README shows of its output."""
+    """A command with the lines that the page shows of its output."""
 
     command: str
     lines: list[str]
 
 
 def transcript() -> Iterator[Shown]:
-    """The commands of the section's indented blocks that begin with a prompt."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition(SECTION)[2].partition("\n## ")[0]
+    """The commands of the page's indented blocks that begin with a prompt."""
     shown: Shown | None = None
-    for line in section.splitlines():
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("    $ "):
             if shown:
                 yield shown
@@ -80,7 +79,7 @@ def test_a_line_that_does_not_come_is_found() -> None:
     assert missing(["a"], ["a", "b"]) == "nothing more, but: b"
 
 
-def test_the_section_shows_commands() -> None:
+def test_the_page_shows_commands() -> None:
     commands = [one.command for one in transcript()]
     for verb in ("plan", "run", "status", "report", "check", "rollback", "resume"):
         assert any(command.startswith(f"orchestrate migrate {verb}") for command in commands), verb
@@ -91,7 +90,7 @@ def test_the_section_shows_commands() -> None:
 @pytest.mark.sandbox
 @pytest.mark.registry
 @pytest.mark.timeout(1800)
-def test_the_migration_that_readme_shows_comes_out_as_shown(tmp_path: Path) -> None:
+def test_the_migration_of_the_page_comes_out_as_shown(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     shutil.copytree(ROOT / "examples", clone / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (clone / ".venv").symlink_to(ROOT / ".venv")
