@@ -42,6 +42,19 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the words begin with.
+
+        Raises:
+            NoSuchCommand: there is none; it names those that are spelt alike.
+        """
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=self.verbs, ctx=ctx) from error
+
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs with their lines."""
         with formatter.section("Verbs"):

@@ -1,9 +1,11 @@
 """The values allowed at a place of a TOML file, read from the JSON Schema of its model, for error messages."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
+
+from orchestrator.domain.text.listing import add_lead
+from orchestrator.domain.text.suggestions import suggest_names
 
 Schema = Mapping[str, Any]
 
@@ -69,8 +71,7 @@ def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
     keys = list_table_keys(schema, key[:-1])
     if not keys:
         return ""
-    near = get_close_matches(str(key[-1]), keys, n=1)
-    question = f"did you mean {near[0]}? " if near else ""
+    question = add_lead("", suggest_names(str(key[-1]), keys, limit=1), " ")
     return f"; {question}Known here: {', '.join(keys)}"
 
 

@@ -3,7 +3,6 @@
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from orchestrator.domain.commands.migration import find_changed_fixed_parts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.landing.pr_groups import TOGETHER, group_shards
 from orchestrator.migrate.landing.pull_requests import list_openable_groups
@@ -21,6 +22,7 @@ from orchestrator.migrate.recipe.toml_writer import diff_recipes
 from orchestrator.run_control.control import RunLocation, predict_state
 
 _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,10 @@ def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
 
 
 def _explain_unknown(kind: str, name: str, known: list[str]) -> str:
-    similar = get_close_matches(name, known, 5, 0.5) or known[:10]
-    hint = f"did you mean {', '.join(similar)}?" if similar else "there is none"
+    otherwise = "there is none"
+    if known:
+        otherwise = f"there are {join_limited(known, _SHOWN)}"
+    hint = suggest_names(name, known, otherwise)
     return f"there is no {kind} {name!r} in this run: {hint}"
 
 

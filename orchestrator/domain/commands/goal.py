@@ -12,6 +12,8 @@ from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.text.listing import add_lead
+from orchestrator.domain.text.suggestions import suggest_names
 
 CONTRACT_FROZEN_REFUSAL = (
     "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
@@ -72,7 +74,8 @@ def _explain_answer_refusal(state: RunState, item: str) -> str:
 
 def _explain_task_refusal(state: RunState, name: TaskId) -> str:
     if name not in state.tasks:
-        return f"there is no task {name!r} in this run"
+        problem = f"there is no task {name!r} in this run"
+        return problem + add_lead(": ", suggest_names(name, state.tasks))
     return f"{name} {_FILE_WORK_REFUSAL}" if state.run.mode == "migration" else ""
 
 
@@ -118,7 +121,10 @@ def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterio
         return f"the id {name} is taken; the criteria: {known}" if name in ids else ""
     if command.id in {GOAL_CRITERION, GATE_CRITERION}:
         return f"every contract has the criterion {command.id}"
-    return "" if command.id in ids else f"there is no criterion {command.id!r}; the criteria: {known}"
+    if command.id in ids:
+        return ""
+    suggestion = add_lead(": ", suggest_names(command.id, ids))
+    return f"there is no criterion {command.id!r}{suggestion or f'; the criteria: {known}'}"
 
 
 def apply_command(state: RunState, command: Command, by: str) -> None:

@@ -4,7 +4,6 @@ An ended run is open again after any of them that leaves it something to do.
 """
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from functools import singledispatch
 from operator import attrgetter
 from typing import Any
@@ -16,6 +15,7 @@ from orchestrator.domain.fold.record_updates import format_reason, reopen_run, u
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.model import Recipe, read_recorded_recipe
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.suggestions import suggest_names
 
 ALL_GROUPS = "*"
 """The entry of `RunState.published` for all groups."""
@@ -127,11 +127,9 @@ def _explain_unknown_name(subject: str, names: Iterable[str], known: Iterable[st
     wrong = next((name for name in names if name not in known), None)
     if wrong is None:
         return ""
-    alike = [name for name in known if name.rpartition("/")[2] == wrong.rpartition("/")[2]]
-    near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
     problem = f"there is no {subject} {wrong!r} in this run"
-    if near:
-        return f"{problem}: did you mean {', '.join(near)}?"
+    if suggestion := suggest_names(wrong, known):
+        return f"{problem}: {suggestion}"
     if not known:
         return f"{problem}: there are 0"
     examples = known[:_SHOWN]

@@ -1,11 +1,11 @@
 """Facts about a model's name and key that need no call."""
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from orchestrator.domain.text.suggestions import find_similar_names
 from orchestrator.llm.errors import CredentialsMissing
 
 PLACEHOLDER_KEY = "none"
@@ -100,7 +100,7 @@ def _suggestion(litellm: Any, model: str) -> str:  # noqa: ANN401
         known = [getattr(name, "value", name) for name in litellm.provider_list]
     else:
         known = list(litellm.model_cost)
-    close = get_close_matches(prefix, known, n=1)
+    close = find_similar_names(prefix, known, limit=1)
     if close:
         return f"did you mean {close[0] + slash + rest!r}?"
     return "write it as provider/model, as in 'openai/gpt-4o'"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
@@ -16,6 +15,7 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.shard import ShardRules
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ladder.passes import build_end_moves
 from orchestrator.migrate.scope.inventory import take_inventory
@@ -30,7 +30,6 @@ from worktrees.git import Git
 OWNER_PREFIX, SHARD_PREFIX = "owner:", "shard:"
 UNOWNED = "nobody"
 """The owner of what has none."""
-_NEAR = 0.5
 
 
 _NO_LINES: Mapping[str, int] = MappingProxyType({})
@@ -125,8 +124,7 @@ def _build_matcher(glob: str) -> Callable[[str], bool]:
 
 
 def _explain_nothing(wish: str, total: int, name: str, known: Iterable[str], otherwise: str) -> str:
-    near = get_close_matches(name, sorted(known), n=3, cutoff=_NEAR)
-    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
+    hint = suggest_names(name, sorted(known), otherwise)
     return f"--only {wish!r} means none of the {total} files that the migration would work on: {hint}"
 
 

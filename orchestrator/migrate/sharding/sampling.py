@@ -3,11 +3,11 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.recipe.shard import Sample
+from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.sharding.shards import build_blocks
 
@@ -55,8 +55,7 @@ def _choose_listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
     known = set(paths)
     for path in sample.paths:
         if path not in known:
-            near = get_close_matches(path, paths, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else "it is not in scope, or has no site"
+            hint = suggest_names(path, paths, "it is not in scope, or has no site")
             text = f"{path!r} is no file that the migration would work on: {hint}"
             raise UsageProblem(text, ("sample", "paths", path))
     return sample.paths

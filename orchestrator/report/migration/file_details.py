@@ -1,7 +1,6 @@
 """Find, build and render one file or one shard of a migration: its sites, what was tried on it, where it landed."""
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import ClassVar
 
 from orchestrator.domain.event import RecordedEvent
@@ -10,6 +9,7 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, S
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
 from orchestrator.report.migration.file_groups import get_step_name, list_step_names
 from orchestrator.report.read_model import Document, ReadModel
@@ -103,10 +103,8 @@ def find_file_or_shard(state: RunState, name: str) -> FileRecord | Shard:
     known = state.migration.files.get(name) or state.migration.shards.get(name)
     if known is not None:
         return known
-    hint = f"it has {len(state.migration.files)} files in scope"
-    similar = get_close_matches(name, [*state.migration.files, *state.migration.shards], n=3)
-    if similar:
-        hint = f"did you mean {', '.join(similar)}?"
+    names = [*state.migration.files, *state.migration.shards]
+    hint = suggest_names(name, names, f"it has {len(state.migration.files)} files in scope")
     raise UsageProblem(f"migration {state.run.run} has no file and no shard {name!r}: {hint}")
 
 

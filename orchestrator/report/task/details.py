@@ -11,8 +11,9 @@ from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
-from orchestrator.domain.text.listing import add_lead
+from orchestrator.domain.text.listing import add_lead, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
+from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
 from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
@@ -63,6 +64,7 @@ class FileEvidence(Document, schema="orchestrate.file/1"):
 
 _TITLE_CHARS = 8_000
 _EVIDENCE_CHARS = 300
+_SHOWN_NAMES = 10
 _NOTHING = CheckLog()
 
 
@@ -73,7 +75,8 @@ def get_task(state: RunState, name: str) -> TaskState:
         UsageProblem: there is none; names those that exist.
     """
     if TaskId(name) not in state.tasks:
-        raise UsageProblem(f"run {state.run.run} has no task {name!r}; its tasks: {', '.join(state.tasks) or 'none'}")
+        hint = suggest_names(name, state.tasks, f"its tasks: {join_limited(state.tasks, _SHOWN_NAMES) or 'none'}")
+        raise UsageProblem(f"run {state.run.run} has no task {name!r}; {hint}")
     return state.tasks[TaskId(name)]
 
 
@@ -84,9 +87,8 @@ def get_file_record(state: RunState, path: str) -> FileRecord:
         UsageProblem: the migration does not cover it.
     """
     if path not in state.migration.files:
-        raise UsageProblem(
-            f"migration {state.run.run} does not cover {path!r}: it has {len(state.migration.files)} files"
-        )
+        hint = suggest_names(path, state.migration.files, f"it has {len(state.migration.files)} files")
+        raise UsageProblem(f"migration {state.run.run} does not cover {path!r}: {hint}")
     return state.migration.files[path]
 
 
