@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.arguments import common_options
+from orchestrator.cli.arguments import common_options, repository_options
+from orchestrator.cli.output import print_message
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
@@ -42,6 +43,22 @@ def pass_run_directory(function: Callable[..., None]) -> Any:  # noqa: ANN401
         function(find_state_directory(repo, state).find_run(run), **given)
 
     return click.argument("run", required=False)(common_options(run_verb))
+
+
+def pass_run_target(function: Callable[..., None]) -> Any:  # noqa: ANN401
+    """Give a verb [RUN] [TASK], --repo and --state, and pass it what they mean as `target`."""
+
+    @wraps(function)
+    def run_verb(run: str | None, task: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
+        from orchestrator.discovery.run_targets import find_run_target  # reads journals
+
+        target = find_run_target(repo, find_state_directory(repo, state), run, task)
+        if target.other_meaning:
+            print_message(target.other_meaning)
+        function(target, **given)
+
+    verb = click.argument("task", required=False)(repository_options(run_verb))
+    return click.argument("run", required=False)(verb)
 
 
 def _read_configured_state(environ: Mapping[str, str]) -> str:

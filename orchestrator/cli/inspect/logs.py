@@ -4,13 +4,15 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import click
 
+from orchestrator.cli.arguments import json_option
 from orchestrator.cli.documents import EventLine, HitLine
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import format_json, print_message, warn_if_unsafe
-from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
+from orchestrator.cli.run_lookup import has_live_engine, pass_run_target
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import UsageProblem
@@ -18,6 +20,9 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.report.log.event_lines import DETAIL_KINDS, render_event_line, render_hit_line
+
+if TYPE_CHECKING:
+    from orchestrator.discovery.run_targets import RunTarget
 
 _POLL_S = 0.05
 
@@ -27,11 +32,10 @@ _POLL_S = 0.05
 @click.option("--all", "everything", is_flag=True, help="Every event, also those that only tell of beginnings.")
 @click.option("--search", "query", metavar="QUERY", help='Only events that hold all these words; "a phrase", begin*.')
 @click.option("--limit", type=click.IntRange(1), default=50, help="With --search: how many, the newest. [50]")
-@pass_run_directory
-@click.argument("task", required=False)
+@pass_run_target
+@json_option
 def logs_command(
-    directory: RunDirectory,
-    task: str | None,
+    target: "RunTarget",
     *,
     follow: bool,
     everything: bool,
@@ -41,14 +45,17 @@ def logs_command(
 ) -> None:
     """Print the events of RUN, or only those of TASK (in a migration: of a file), one a line.
 
-    With --json each line is one JSON object. --search looks at everything that was said and done, also in long outputs.
+    One word that is no run means a task, file or question of the latest run. With --json each line is one JSON
+    object. --search looks at everything that was said and done, also in long outputs.
 
     \b
     orchestrate logs
+    orchestrate logs storage/index
     orchestrate logs 7f3a storage/index --all
     orchestrate logs --follow
     orchestrate logs --search '"connection refused" retr*'
     """
+    directory, task = target.directory, target.name
     if query is not None:
         if follow:
             raise UsageProblem("--search and --follow do not go together")

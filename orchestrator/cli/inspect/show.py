@@ -1,14 +1,16 @@
 """`orchestrate show`."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.arguments import common_options
+from orchestrator.cli.arguments import json_option
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
 from orchestrator.cli.output import print_document
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.run_lookup import pass_run_target
+from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.run.state import RunState
+from orchestrator.errors import UsageProblem
 from orchestrator.report.task.details import (
     build_file_evidence,
     build_task_details,
@@ -19,31 +21,37 @@ from orchestrator.report.task.details import (
 )
 from orchestrator.report.task.receipt import CheckLog
 
+if TYPE_CHECKING:
+    from orchestrator.discovery.run_targets import RunTarget
+
 
 @click.command("show")
-@click.argument("run")
-@click.argument("task")
-@common_options
-def show_command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
+@pass_run_target
+@json_option
+def show_command(target: "RunTarget", as_json: bool) -> None:
     """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file,
     or the task in which a model works on one.
 
-    RUN may be `latest` or part of an id.
+    One word that is no run means a task, file or question of the latest run. Without TASK: the goal as a whole.
 
     \b
-    orchestrate show latest storage/index
+    orchestrate show storage/index
     orchestrate show 7f3a src/click/formatting.py --json
     """
-    directory = find_state_directory(repo, state).find_run(run)
-    blobs, log = TolerantBlobs(directory), CheckLog()
-    with read_state_tolerantly(directory) as found:
-        fill_log(directory, log)
-        _print(found, task, blobs, log, as_json)
+    blobs, log = TolerantBlobs(target.directory), CheckLog()
+    with read_state_tolerantly(target.directory) as found:
+        fill_log(target.directory, log)
+        _print(found, target.name or ROOT_TASK, blobs, log, as_json)
     blobs.raise_problem()
 
 
 def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_json: bool) -> None:
     if found.run.mode == "migration" and task not in found.tasks:
+        if task == ROOT_TASK:
+            run = found.run.run
+            raise UsageProblem(
+                f"say which file: orchestrate show {run} FILE; orchestrate migrate report {run} lists them"
+            )
         file = get_file_record(found, task)
         evidence = build_file_evidence(found, file, log, blobs.get)
         print_document(evidence, render_file_evidence(found, file, blobs.get, log), as_json)
