@@ -25,7 +25,7 @@ class Handover(FrozenModel):
     """The content of `handover.json`, beside the run's archive.
 
     `ticket` is what the next job is to find, `tips` the refs of the state as this job saw them: they may be moved only
-    if they are still that. `exit` is None while the job works.
+    if they are still that. `exit` is None while the job works, `cost_usd` if part of the cost is unknown.
     """
 
     format: Literal["orchestrate.handover/1"] = "orchestrate.handover/1"
@@ -35,7 +35,7 @@ class Handover(FrozenModel):
     exit: int | None = Field(default=None, ge=0, le=255)
     reason: str = ""
     resumable: bool = False
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     pull_requests: tuple[RequestedPullRequest, ...] = ()
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from orchestrator.ci.lease import LeaseRecord
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.money import UNKNOWN_COST
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.ports.forge import OpenedPullRequest
@@ -76,9 +77,14 @@ class JobResult:
         return list(dict.fromkeys(pr.url or pr.ref for pr in found))
 
     @property
-    def cost_usd(self) -> float:
-        """The run's cost so far as far as it is known, of all its jobs together."""
-        return self.result.spent.usd_known if self.result else 0.0
+    def cost_usd(self) -> float | None:
+        """The run's cost so far, of all its jobs together; None if part of it is unknown."""
+        return self.result.spent.usd if self.result else 0.0
+
+    @property
+    def cost_output(self) -> str:
+        """The cost in dollars for a step that reads it; `unknown` if part of it is."""
+        return UNKNOWN_COST if self.cost_usd is None else f"{self.cost_usd:.4f}"
 
     def build_outputs(self) -> dict[str, str]:
         """Return what the workflow's other steps can read."""
@@ -87,7 +93,7 @@ class JobResult:
             "run_id": self.result.run if self.result else "",
             "key": self.key,
             "prs": json.dumps(self.prs),
-            "cost_usd": f"{self.cost_usd:.4f}",
+            "cost_usd": self.cost_output,
             "resumable": str(self.is_resumable).lower(),
             "hop": str(self.hop),
             "exit": str(self.exit),

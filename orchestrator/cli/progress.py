@@ -121,7 +121,7 @@ class _BarWatcher(ProgressWatcher):
                 description=phase.title,
                 completed=phase.done,
                 total=max(phase.total, 1),
-                spent=f"{self._state.test_runs} test runs, {self._state.spend.total.cost_text}",
+                spent=f"{self._state.test_runs} test runs, cost {self._state.spend.total.cost_text}",
             )
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

@@ -11,6 +11,7 @@ from orchestrator.domain.ids import get_run_suffix
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import get_budget_limits
 from orchestrator.report.rows.agent_row import format_tokens
@@ -185,12 +186,8 @@ def format_short_count(number: int) -> str:
 
 
 def format_spent(usage: Usage, limit: float = 0.0) -> str:
-    """Return `$18.42/40.00`, or `$18.42` without a limit; `n/a` without any price, `$0.42+?` with some unknown."""
-    if usage.calls and usage.unpriced_calls == usage.calls:
-        known = "n/a"
-    else:
-        known = f"${usage.cost_usd:.2f}{'+?' * bool(usage.unpriced_calls)}"
-    return known + f"/{limit:.2f}" * bool(limit)
+    """Return `$18.42 of $40.00`, or `$18.42` without a limit."""
+    return usage.cost_text + f" of {format_dollars(limit)}" * bool(limit)
 
 
 def render_share_bar(share: float, *, is_ascii: bool = False) -> str:

@@ -112,7 +112,7 @@ class RunFollower:
             return
         now = get_phase(state)
         self.print_line(f"run {state.run.run}: {to_one_line(state.run.goal)}")
-        spent = f"{state.test_runs} test runs, {state.spend.total.cost_text}"
+        spent = f"{state.test_runs} test runs, cost {state.spend.total.cost_text}"
         self.print_line(f"{now.title}: {now.done} of {now.total}; {spent}")
         self._print_lines(_render_questions(state))
         if self.input_reader:

@@ -36,7 +36,9 @@ class PlanProgress:
                     self._print(f"{to_one_line(call.model, _CHARS)} plans; nothing is changed")
             case ModelReplied() as reply:
                 self._tokens += reply.usage.tokens
-                self._print(f"{format_count(self._calls, 'call')}, {self._tokens:,} tokens, {reply.usage.cost_text}")
+                self._print(
+                    f"{format_count(self._calls, 'call')}, {self._tokens:,} tokens, cost {reply.usage.cost_text}"
+                )
             case ModelFailed() as failure:
                 self._print(f"a call failed: {to_one_line(failure.detail, _CHARS)}")
             case ToolCalled() as tool:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from operator import add
 
 from orchestrator.domain.frozen_model import FrozenModel, construct_model
+from orchestrator.domain.text.money import format_cost
 
 
 class Usage(FrozenModel):
@@ -43,9 +44,5 @@ class Usage(FrozenModel):
 
     @property
     def cost_text(self) -> str:
-        """The cost in words: `$0.42`, `$0.42 + 3 unpriced calls`, or `unknown`."""
-        if not self.unpriced_calls:
-            return f"${self.cost_usd:.2f}"
-        if self.unpriced_calls == self.calls:
-            return "unknown"
-        return f"${self.cost_usd:.2f} + {self.unpriced_calls} unpriced calls"
+        """The cost in words, as `format_cost` writes it."""
+        return format_cost(self.cost_usd, is_whole=not self.unpriced_calls)

@@ -1,35 +1,25 @@
-"""Amounts of money in a few characters. An unknown price is `n/a`, never zero dollars."""
+"""Amounts of money in words, the same everywhere. An unknown price is `unknown`, never zero dollars."""
 
 from decimal import Decimal
 
-from orchestrator.domain.budget.usage import Usage
-
 UNLIMITED = "unlimited"
 """The word for no limit in configuration files and on the command line, where 0 is refused."""
-UNKNOWN_PRICE = "n/a"
+UNKNOWN_COST = "unknown"
 
 
-def format_price(usage: Usage) -> str:
-    """Return what calls cost: `$0.42`; `$0.42+` where some have no known price, `n/a` where none has."""
-    if usage.unpriced_calls and usage.unpriced_calls >= usage.calls:
-        return UNKNOWN_PRICE
-    known = format_dollars(float(usage.cost_usd))
-    return f"{known}+" if usage.unpriced_calls else known
-
-
-def format_known_dollars(usd: float | None, usd_known: float) -> str:
-    """Return dollars of which `usd_known` have a known price: `$0.42+` or `n/a` where `usd`, the whole, is None."""
-    if usd is not None:
-        return format_dollars(usd)
+def format_cost(usd_known: Decimal | float, *, is_whole: bool) -> str:
+    """Return the cost of calls: `$1.20`; `$1.20 + unknown` or `unknown` unless what is known `is_whole`."""
+    if is_whole:
+        return format_dollars(float(usd_known))
     if usd_known:
-        return f"{format_dollars(usd_known)}+"
-    return UNKNOWN_PRICE
+        return f"{format_dollars(float(usd_known))} + {UNKNOWN_COST}"
+    return UNKNOWN_COST
 
 
 def format_dollars(usd: float | None) -> str:
-    """Return dollars as `$0.42` or `$1,204`; `n/a` for None."""
+    """Return dollars as `$0.42` or `$1,204`; `unknown` for None."""
     if usd is None:
-        return UNKNOWN_PRICE
+        return UNKNOWN_COST
     if usd < 1_000:
         return f"${usd:,.2f}"
     return f"${usd:,.0f}"

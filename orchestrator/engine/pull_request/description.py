@@ -123,5 +123,5 @@ def _format_counts(receipt: Receipt | None) -> str:
 def format_cost_section(state: RunState) -> str:
     """Return what the run spent."""
     spent = state.spend.total
-    calls = f"{spent.calls} model calls, {spent.tokens:,} tokens, {spent.cost_text}"
+    calls = f"{spent.calls} model calls, {spent.tokens:,} tokens, cost {spent.cost_text}"
     return f"### Cost\n\n{state.test_runs} test runs; {calls}\n\nRun `{state.run.run}`, base `{state.run.base}`."

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from orchestrator.domain.ids import RunId, TaskId
-from orchestrator.domain.text.money import format_known_dollars
+from orchestrator.domain.text.money import format_cost
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 
 CostMeasure = Literal["usd", "tokens", "calls"]
@@ -19,7 +19,7 @@ class Dollars(ReadModel):
     @property
     def price(self) -> str:
         """The amount in words."""
-        return format_known_dollars(self.usd, self.usd_known)
+        return format_cost(self.usd_known, is_whole=self.usd is not None)
 
 
 class ShortAmount(Dollars):

@@ -60,7 +60,7 @@ def _build_task_line(state: RunState, cost: CostBreakdown, entry: CostEntry) -> 
 def render_cost_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     """Yield the cost as tables."""
     spent = state.spend.total
-    yield f"run {state.run.run}: {spent.cost_text}, {spent.tokens:,} tokens in {spent.calls:,} model calls"
+    yield f"run {state.run.run}: cost {spent.cost_text}, {spent.tokens:,} tokens in {spent.calls:,} model calls"
     yield from _render_budget(state)
     if state.spend.at_risk.calls:
         amount = _format_amount(state.spend.at_risk)

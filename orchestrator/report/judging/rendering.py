@@ -194,5 +194,5 @@ def _format_rate(rate: float | None, count: int, basis: int) -> str:
 def _format_lens_cost(record: LensRecord) -> str:
     spent = record.spent
     if spent.unpriced_calls or not record.votes:
-        return f"{spent.cost_text}, {spent.tokens:,} tokens"
-    return f"{spent.cost_text}, ${spent.cost_usd / record.votes:.4f} each"
+        return f"cost {spent.cost_text}, {spent.tokens:,} tokens"
+    return f"cost {spent.cost_text}, ${spent.cost_usd / record.votes:.4f} each"

@@ -73,8 +73,8 @@ class ProgressReporter:
         if now - self._last_line_at > _HEARTBEAT_S:
             self._last_line_at = now
             at = get_phase(state)
-            cost = state.spend.total.cost_text
-            yield f"{clock}  {at.title}: {at.done} of {at.total}; {state.test_runs} test runs, {cost}"
+            spent = f"{state.test_runs} test runs, cost {state.spend.total.cost_text}"
+            yield f"{clock}  {at.title}: {at.done} of {at.total}; {spent}"
 
     def _next_minute(self, now: float) -> Iterator[str]:
         if now - self._minute_start >= _MINUTE_S:

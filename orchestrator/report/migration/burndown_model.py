@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileStatus, ShardStatus, Tick
+from orchestrator.domain.text.money import format_cost
 from orchestrator.report.cost.model import Amount
 from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.rows.row_filter import FilteredByAttributes
@@ -51,7 +52,8 @@ class GroupSummary(ReadModel):
     """Files of one owner, directory, step, reason or shard.
 
     `share` is the part of them that has landed, `sites` and `sites_left` are weighted, `p50_s` is the median of seconds
-    a file took, None if none took any. `usd` is what model calls for them cost, as far as it is known.
+    a file took, None if none took any. `usd` is what model calls for them cost, as far as it is known; `unpriced`
+    counts the calls of which it is not.
     """
 
     name: str
@@ -65,7 +67,13 @@ class GroupSummary(ReadModel):
     prs: int
     p50_s: float | None
     usd: float
+    unpriced: int = 0
     top_reason: str
+
+    @property
+    def price(self) -> str:
+        """The cost in words."""
+        return format_cost(self.usd, is_whole=not self.unpriced)
 
     @property
     def landed_text(self) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_seconds, format_short_duration
 from orchestrator.domain.text.listing import add_lead, format_count, limit_lines
-from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration import burndown_model
 from orchestrator.report.run.summary import format_reason
@@ -88,19 +87,13 @@ def render_files_line(burndown: burndown_model.BurndownFields) -> str:
             parts.append(f"{count} {_STATUS_WORDS.get(status, status)}")
     if burndown.eta is not None:
         parts.append(_format_eta(burndown.eta))
-    parts += [_format_price(spent), f"{spent.test_runs} test runs"]
+    parts += [f"cost {spent.price}", f"{spent.test_runs} test runs"]
     return "  ".join(parts)
 
 
 def _format_eta(eta: burndown_model.EtaSummary) -> str:
     least, most = format_short_duration(eta.low_s), format_short_duration(eta.high_s)
     return f"ETA {format_short_duration(eta.seconds)} ({least} to {most} of work)"
-
-
-def _format_price(spent: burndown_model.MigrationSpending) -> str:
-    if spent.usd is None and not spent.usd_known:
-        return "price unknown"
-    return spent.price
 
 
 def _format_revision(revision: burndown_model.RevisionSummary) -> str:
@@ -118,14 +111,14 @@ def render_group_table(
     for group in groups[:rows]:
         width = max(width, len(to_one_line(group.name)))
     width = min(width, _NAME_CHARS)
-    yield f"  {kind:{width}}  files  done     %   left   failed  PRs  s/file      cost  top reason"
+    yield f"  {kind:{width}}  files  done     %   left   failed  PRs  s/file             cost  top reason"
     lines = [_format_group(group, width, glyphs) for group in groups]
     yield from limit_lines(lines, rows, f"  {glyphs.more} and {{count}} more")
 
 
 def _format_group(group: burndown_model.GroupSummary, width: int, glyphs: BurndownGlyphs) -> str:
     files = f"{group.files:5}  {group.done:4}  {group.share * 100:3.0f}%  {format_weight(group.sites_left):>5}"
-    cost = f"{group.rejected:7}  {group.prs:3}  {format_seconds(group.p50_s):>6}  {format_dollars(group.usd):>8}"
+    cost = f"{group.rejected:7}  {group.prs:3}  {format_seconds(group.p50_s):>6}  {group.price:>15}"
     name, reason = _truncate_line(group.name, width, glyphs), _truncate_line(group.top_reason, _REASON_CHARS, glyphs)
     return f"  {name:{width}}  {files}  {cost}  {reason}".rstrip()
 

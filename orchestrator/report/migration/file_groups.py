@@ -11,7 +11,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.text.money import format_known_dollars
+from orchestrator.domain.text.money import format_cost
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import NO_GROUP, GroupKind, GroupSummary
 from orchestrator.report.rows.row_filter import FilteredByAttributes
@@ -66,7 +66,7 @@ class FileGroup(FilteredByAttributes):
         """The price of model calls for its files; empty where no model was called, as far as is known."""
         if not self.usd and not self.unpriced:
             return ""
-        return format_known_dollars(None if self.unpriced else self.usd, self.usd)
+        return format_cost(self.usd, is_whole=not self.unpriced)
 
     @property
     def known_usd(self) -> float | None:

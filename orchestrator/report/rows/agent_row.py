@@ -135,12 +135,10 @@ class AgentRow:
 
     @property
     def cost_text(self) -> str:
-        """`0.93`, `0.93+` where some calls have no known price, `n/a` where none has, `-` without any call."""
+        """The cost in words; `-` without any call."""
         if not self.spent.calls:
             return "-"
-        if self.usd is None:
-            return "n/a"
-        return f"{self.spent.cost_usd:.2f}{'+' if self.spent.unpriced_calls else ''}"
+        return self.spent.cost_text
 
 
 AGENT_KEYS: Sequence[str] = tuple(AgentRow("task", "", "", Activity.RUN).get_filter_values())
@@ -154,7 +152,7 @@ AGENT_COLUMNS: Sequence[tuple[str, str, int]] = (
     ("model", "MODEL", 16),
     ("turn", "TURN", 4),
     ("tokens", "TOK", 6),
-    ("cost", "$", 6),
+    ("cost", "COST", 17),
     ("change", "+/-", 10),
     ("age", "AGE", 6),
     ("last", "LAST", 60),

@@ -9,7 +9,6 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration.burndown import counts_sites, get_remaining_weight
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.migration.burndown_model import GroupKind
 from orchestrator.report.migration.file_groups import build_group_namer, get_failure_key, get_step_name, list_step_names
@@ -61,7 +60,7 @@ class FileRow(FilteredByAttributes):
     @property
     def price(self) -> str:
         """The price of its model calls; empty if there were none."""
-        return format_price(self.spent) * bool(self.spent.calls)
+        return self.spent.cost_text * bool(self.spent.calls)
 
 
 FILE_KEYS = tuple(FileRow.FILTER_FIELDS)

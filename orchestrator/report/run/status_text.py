@@ -1,9 +1,10 @@
 """Render the status of a run in a few lines for a person."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.text.money import format_cost, format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.report.cost.model import BudgetUsage
+from orchestrator.report.cost.model import BudgetUsage, ShortAmount
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.model import DiskSizes, PlannedTask, RunStatus
@@ -46,17 +47,14 @@ def _render_pull_request(status: RunStatus) -> Iterator[str]:
 
 def _render_spending(status: RunStatus) -> str:
     spent = status.spent
-    price = f"${spent.usd_known:.2f}"
-    if spent.usd is None:
-        price += " + unknown"
-    return f"  {status.test_runs} test runs  {spent.calls} model calls  {price}  {spent.wall_s:.0f} s"
+    return f"  {status.test_runs} test runs  {spent.calls} model calls  cost {spent.price}  {spent.wall_s:.0f} s"
 
 
 def _render_budget(budget: BudgetUsage) -> Iterator[str]:
     """Yield each limit of the run with what is used of it, including what is reserved or perhaps billed."""
     used, limit, parts = (budget.spent, budget.at_risk, budget.reserved), budget.limit, []
     if limit.usd:
-        parts.append(f"${sum(amount.usd_known for amount in used):.2f} of ${limit.usd:.2f}")
+        parts.append(f"{_format_used_dollars(used)} of {format_dollars(limit.usd)}")
     if limit.tokens:
         parts.append(f"{sum(amount.tokens for amount in used):,} of {limit.tokens:,} tokens")
     if limit.calls:
@@ -67,6 +65,14 @@ def _render_budget(budget: BudgetUsage) -> Iterator[str]:
         yield f"  budget: {', '.join(parts)}"
     elif budget.spent.calls:
         yield "  budget: unlimited"
+
+
+def _format_used_dollars(used: Sequence[ShortAmount]) -> str:
+    known, is_whole = 0.0, True
+    for amount in used:
+        known += amount.usd_known
+        is_whole = is_whole and amount.usd is not None
+    return format_cost(known, is_whole=is_whole)
 
 
 def _render_disk(disk: DiskSizes) -> str:

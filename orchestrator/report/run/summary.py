@@ -47,7 +47,7 @@ def _render_spending(state: RunState) -> str:
     price = state.spend.total.cost_text
     if state.spend.at_risk.calls:
         price += f", up to {state.spend.at_risk.cost_text} more at risk"
-    return f"{state.test_runs} test runs, {state.spend.total.calls} model calls ({price}), {state.wall_s:.1f} s"
+    return f"{state.test_runs} test runs, {state.spend.total.calls} model calls (cost {price}), {state.wall_s:.1f} s"
 
 
 def _render_pull_requests(state: RunState) -> Iterator[str]:

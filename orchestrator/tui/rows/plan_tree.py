@@ -9,7 +9,6 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId, get_task_key
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.domain.text.money import format_price
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.activity import Activity
@@ -56,7 +55,7 @@ class PlanRow(FilteredByAttributes):
     @property
     def price(self) -> str:
         """The price with all below it; empty if no model was called."""
-        return format_price(self.spent) * bool(self.spent.calls)
+        return self.spent.cost_text * bool(self.spent.calls)
 
     @property
     def blocked_text(self) -> str:

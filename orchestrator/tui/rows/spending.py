@@ -11,7 +11,7 @@ from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.durations import format_short_duration
-from orchestrator.domain.text.money import UNKNOWN_PRICE, format_dollars, format_price
+from orchestrator.domain.text.money import UNKNOWN_COST, format_dollars
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog
 from orchestrator.report.cost.budgets import build_accounts
 from orchestrator.report.log.event_descriptions import shorten_model_name
@@ -156,7 +156,7 @@ class SpendRow(FilteredByAttributes):
     @property
     def price(self) -> str:
         """The price; empty if no model was called."""
-        return format_price(self.spent) * bool(self.spent.calls)
+        return self.spent.cost_text * bool(self.spent.calls)
 
 
 SPEND_KEYS = tuple(SpendRow.FILTER_FIELDS)
@@ -201,13 +201,13 @@ def _list_amounts(state: RunState) -> Iterator[str]:
         limit = f" of {format_dollars(account.limit.usd)}"
         if (known := spent.usd) is not None:
             limit += f" ({known / account.limit.usd:.0%})"
-    yield f"spent {format_price(spent)}{limit}"
+    yield f"spent {spent.cost_text}{limit}"
     if state.ended is None and spent.calls:
         yield _format_forecast(forecast_cost(state))
     if account.reserved.calls:
-        yield f"reserved {format_price(account.reserved)}"
+        yield f"reserved {account.reserved.cost_text}"
     if state.spend.at_risk.calls:
-        yield f"at risk {format_price(state.spend.at_risk)}"
+        yield f"at risk {state.spend.at_risk.cost_text}"
     if spent.unpriced_calls:
         yield f"{spent.unpriced_calls:,} calls of unknown price"
 
@@ -218,7 +218,7 @@ def _list_rates(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     yield f"per merged {unit} {format_dollars(get_cost_per_landed(state))}"
     wasted = cost.wasted
     if wasted.calls:
-        yield f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
+        yield f"wasted {wasted.cost_text} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
     else:
         yield "nothing wasted"
     hourly = get_hourly_cost(state)
@@ -228,7 +228,7 @@ def _list_rates(state: RunState, cost: CostBreakdown) -> Iterator[str]:
 
 def _format_forecast(forecast: CostForecast | None) -> str:
     if forecast is None:
-        return f"forecast {UNKNOWN_PRICE}"
+        return f"forecast {UNKNOWN_COST}"
     low, high = format_dollars(forecast.low), format_dollars(forecast.high)
     return f"forecast {format_dollars(forecast.usd)} ({low} to {high})"
 

@@ -83,7 +83,7 @@ def render_subject_headline(
         cells = row.render_cells(is_ascii)
         parts = ["", cells["branch"]]
         if row.turn:
-            parts[1:1] = [f"turn {cells['turn']}", f"{cells['tokens']} tok", f"${cells['cost']}"]
+            parts[1:1] = [f"turn {cells['turn']}", f"{cells['tokens']} tok", cells["cost"]]
         yield "   ".join(parts), "dim"
 
 
@@ -103,7 +103,7 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
     yield f"cost  {format_count(len(sessions), 'conversation')}", "title"
     for session in sessions:
         spent, words = session.spent, f"  {session.session}  {session.model}  {session.ended or 'under way'}"
-        yield f"{words}  {spent.calls} calls  {spent.tokens:,} tokens  {spent.cost_text}", ""
+        yield f"{words}  {spent.calls} calls  {spent.tokens:,} tokens  cost {spent.cost_text}", ""
     if task is not None and task.spec.budget_usd is not None:
         yield f"  may cost ${task.spec.budget_usd:.2f}", "dim"
     if task is not None and task.spec.budget_tokens is not None:

@@ -185,7 +185,7 @@ def _view_model_event(event: work.ModelReplied | work.ModelCalled | work.ModelFa
             return _EventView(TranscriptLevel.QUIET, "say", words, "", [("", text)])
         case work.ModelReplied(usage=usage):
             tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
-            words = f"{tools}  {usage.tokens:,} tokens  {usage.cost_text}  {event.seconds:.1f} s"
+            words = f"{tools}  {usage.tokens:,} tokens  cost {usage.cost_text}  {event.seconds:.1f} s"
             return _EventView(TranscriptLevel.VERBOSE, "reply", words)
         case work.ModelCalled():
             words = f"{shorten_model_name(event.model)}, turn {event.turn + 1}"

@@ -37,8 +37,8 @@ _COLUMNS = (
     Column("model", "MODEL", 14, priority=9),
     Column("turn", "TURN", 4, priority=3, to_the_right=True),
     Column("tokens", "TOK", 6, priority=6, to_the_right=True),
-    Column("cost", "$", 6, priority=4, to_the_right=True),
-    Column("change", "+/-", 10, priority=5, to_the_right=True),
+    Column("cost", "COST", 7, priority=4, to_the_right=True),
+    Column("change", "+/-", 9, priority=5, to_the_right=True),
     Column("age", "AGE", 6, priority=7, to_the_right=True),
     Column("last", "LAST", 18, priority=1, grows=True),
 )

@@ -115,13 +115,20 @@ def test_all_of_many_pull_requests_are_told_as_json(done: RunState, tmp_path: Pa
         for n in range(300)
     )
     result = build_run_result(done, Path("journal.db"))
-    spent = result.spent.model_copy(update={"usd_known": 1.25})
+    spent = result.spent.model_copy(update={"usd": 1.25, "usd_known": 1.25})
     result = result.model_copy(update={"prs": prs, "pr": None, "spent": spent})
     told = JobResult("partial", 3, result=result)
     write_outputs({"GITHUB_OUTPUT": str(tmp_path / "output")}, told.build_outputs())
     outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
     assert json.loads(outputs["prs"]) == [pr.url for pr in prs]
     assert outputs["cost_usd"] == "1.2500"
+
+
+def test_a_cost_that_is_known_in_part_is_told_as_unknown(done: RunState) -> None:
+    result = build_run_result(done, Path("journal.db"))
+    spent = result.spent.model_copy(update={"usd": None, "usd_known": 1.25})
+    job = JobResult("done", 0, result=result.model_copy(update={"spent": spent}))
+    assert job.build_outputs()["cost_usd"] == "unknown"
 
 
 def test_a_ci_system_that_takes_no_outputs_is_told_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,7 +156,7 @@ def test_spending_is_summed_by_role_model_and_task_and_unknown_prices_stay_unkno
         == state.spend.by_task[API]
         == total
     )
-    assert total.cost_text == "$0.25 + 1 unpriced calls"
+    assert total.cost_text == "$0.25 + unknown"
     assert Usage(calls=2, unpriced_calls=2).cost_text == "unknown"
 
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from orchestrator.domain.text.money import format_known_dollars
+from orchestrator.domain.text.money import format_cost
 
 
 @pytest.mark.parametrize(
-    ("usd", "usd_known", "shown"),
+    ("usd_known", "is_whole", "shown"),
     [
-        (0.0, 0.0, "$0.00"),
-        (0.42, 0.42, "$0.42"),
-        (1204.2, 1204.2, "$1,204"),
-        (None, 0.42, "$0.42+"),
-        (None, 0.0, "n/a"),
+        (0.0, True, "$0.00"),
+        (0.42, True, "$0.42"),
+        (1204.2, True, "$1,204"),
+        (0.42, False, "$0.42 + unknown"),
+        (0.0, False, "unknown"),
     ],
 )
-def test_an_amount_with_unknown_parts_is_never_told_as_exact(usd: float | None, usd_known: float, shown: str) -> None:
-    assert format_known_dollars(usd, usd_known) == shown
+def test_an_amount_with_unknown_parts_is_never_told_as_exact(usd_known: float, is_whole: bool, shown: str) -> None:
+    assert format_cost(usd_known, is_whole=is_whole) == shown

@@ -57,8 +57,9 @@ def test_what_models_cost_for_a_file_is_na_where_nobody_knows() -> None:
     unknown = asks("work:app/test_b.py@1", "app/test_b.py", "worker", None)
     state = told(*known, *unknown)
     prices = {row.path: row.price for row in build_file_rows(state, state.migration.files.values()) if row.price}
-    assert prices == {"lib/test_g.py": "$0.25", "app/test_b.py": "n/a"}
-    assert {row.name: row.price for row in build_file_groups(state, "dir")} == {"app": "n/a", "lib": "$0.25", "odd": ""}
+    assert prices == {"lib/test_g.py": "$0.25", "app/test_b.py": "unknown"}
+    groups = {row.name: row.price for row in build_file_groups(state, "dir")}
+    assert groups == {"app": "unknown", "lib": "$0.25", "odd": ""}
 
 
 def test_the_heading_tells_how_far_it_is_and_what_can_be_done() -> None:

@@ -188,7 +188,7 @@ def test_what_may_have_been_billed_stands_apart_and_what_has_no_price_is_unknown
     assert shown["budget"]["limit"] == {"usd": 5.0, "tokens": 1_000}
     lines = list(render_cost_lines(state, cost))
     assert lines[:3] == [
-        "run r: $0.10 + 1 unpriced calls, 15 tokens in 2 model calls",
+        "run r: cost $0.10 + unknown, 15 tokens in 2 model calls",
         "  budget: $5.00, 1,000 tokens",
         "  at risk: up to $0.07 (1 calls, 7 tokens) for calls whose end nobody knows; budgets count it as spent",
     ]

@@ -166,7 +166,7 @@ def test_an_unknown_price_is_never_a_number(run: Run) -> None:
         Usage(calls=1, cost_usd=Decimal("0.004")),
     ]
     rows = [AgentRow(row.kind, row.id, row.name, row.activity, spent=spent) for spent in prices]
-    assert [one.render_cells()["cost"] for one in rows] == ["-", "n/a", "0.50+", "0.00"]
+    assert [one.render_cells()["cost"] for one in rows] == ["-", "unknown", "$0.50 + unknown", "$0.00"]
     assert [one.get_filter_values()["cost"] for one in rows] == [0.0, None, 0.5, 0.004]
 
 

@@ -87,9 +87,9 @@ def test_it_is_cut_to_any_width_and_what_matters_most_stays(parts: list[HeaderPa
     ("usage", "limit", "shown"),
     [
         (Usage(), 0.0, "$0.00"),
-        (Usage(calls=2, cost_usd=Decimal("18.42")), 40.0, "$18.42/40.00"),
-        (Usage(calls=2, unpriced_calls=2), 40.0, "n/a/40.00"),
-        (Usage(calls=2, cost_usd=Decimal("0.42"), unpriced_calls=1), 0.0, "$0.42+?"),
+        (Usage(calls=2, cost_usd=Decimal("18.42")), 40.0, "$18.42 of $40.00"),
+        (Usage(calls=2, unpriced_calls=2), 40.0, "unknown of $40.00"),
+        (Usage(calls=2, cost_usd=Decimal("0.42"), unpriced_calls=1), 0.0, "$0.42 + unknown"),
     ],
 )
 def test_an_unknown_price_is_never_nothing(usage: Usage, limit: float, shown: str) -> None:

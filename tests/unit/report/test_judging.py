@@ -172,7 +172,7 @@ def test_each_lens_is_told_with_its_own_votes_and_what_each_cost() -> None:
     diff, code = lens(judging), lens(judging, "code")
     assert (diff["votes"], diff["vetoes"]["revise"], diff["undecided"], diff["usd_per_vote"]) == (2, 1, 1, 0.1)
     assert (code["votes"], code["unreadable"], code["spent"]["usd"]) == (1, 1, 0.1)
-    assert "lens code on m: 1 votes, $0.10, $0.1000 each" in render_judging_lines(judging)
+    assert "lens code on m: 1 votes, cost $0.10, $0.1000 each" in render_judging_lines(judging)
     assert lens(counted([*events, *judged("b", 1, "y", diff="revise")], top="b"))["votes"] == 1
 
 

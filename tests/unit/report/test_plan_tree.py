@@ -110,7 +110,7 @@ def test_a_filter_keeps_what_fits_below_all_that_is_above_it() -> None:
 
 def test_an_unknown_price_is_never_shown_as_nothing() -> None:
     state = told(created("cli"), *asks("work:cli@1", "cli", "worker", None))
-    assert [row.price for row in PlanTree(state).build_rows()] == ["n/a", "n/a"]
+    assert [row.price for row in PlanTree(state).build_rows()] == ["unknown", "unknown"]
     assert PlanTree(state).build_rows(wanted=parse_filter("cost:<1", PLAN_KEYS)) == []
 
 

@@ -93,14 +93,15 @@ def test_every_side_of_the_cost_has_its_rows_the_largest_first() -> None:
     ]
 
 
-def test_a_price_that_nobody_knows_is_na_everywhere() -> None:
+def test_a_price_that_nobody_knows_is_unknown_everywhere() -> None:
     state = told(created("a"), *merged("a", spent("a", None)))
     cost = build_cost_breakdown(state, SpendLog().refused_plans)
     prices = [row.price for by in SPEND_SIDES for row in build_spend_rows(state, cost, by)]
-    assert set(prices) == {"n/a"}
-    assert "$" not in "\n".join(render_spend_lines(state, cost)).replace("n/a", "")
+    assert set(prices) == {"unknown"}
+    assert "$" not in "\n".join(render_spend_lines(state, cost)).replace("unknown", "")
     some = told(created("a"), *spent("a", None), *asks("work:a@1", "a", "worker", "0.2", turn=1))
-    assert build_spend_rows(some, build_cost_breakdown(some, SpendLog().refused_plans), "task")[0].price == "$0.20+"
+    rows = build_spend_rows(some, build_cost_breakdown(some, SpendLog().refused_plans), "task")
+    assert rows[0].price == "$0.20 + unknown"
 
 
 def test_the_sums_name_budget_forecast_and_waste() -> None:
