@@ -100,12 +100,14 @@ class SandboxGrant(FrozenModel):
     `tier` is the default of commands, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
     no walls around them, for this run only. `lent` are things that the harness has made, by their paths in the
     checkout, each with the directory below which it lies; they go before what it has. `programs` are absolute paths of
-    files that commands find at the same place, without the directories that they lie in.
+    files that commands find at the same place, without the directories that they lie in. `tools` are directories like
+    those of `read_only`, but their programs go last on PATH, so that none takes the place of the project's.
     """
 
     tier: Tier = Tier.COMMANDS
     ceiling: Tier = Tier.COMMANDS
     read_only: tuple[GrantedFolder, ...] = ()
+    tools: tuple[GrantedFolder, ...] = ()
     programs: tuple[str, ...] = ()
     share: tuple[str, ...] = DEPENDENCY_PATTERNS
     lent: dict[str, str] = Field(default_factory=dict)

@@ -46,13 +46,13 @@ async def resolve_policy(
         GitError: the ignored files could not be listed.
     """
     own_patterns = []
-    for folder in grant.read_only:
+    for folder in (*grant.read_only, *grant.tools):
         pattern = _make_pattern(host_paths.repository, folder.path)
         if pattern is not None:
             own_patterns.append(pattern)
     ignored = await shared_paths.find_shared_paths(repository, (*grant.share, *own_patterns))
     shared = shared_paths.merge_borrowed_paths(ignored, grant.lent, host_paths.repository)
-    tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant.read_only, host_paths, shared, environ)
+    tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant, host_paths, shared, environ)
     own_outputs = await to_thread.run_sync(
         shared_paths.find_installed_outputs, host_paths.repository, shared, grant.share
     )

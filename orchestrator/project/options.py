@@ -147,8 +147,10 @@ def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Seque
     hands, extra = config.hands, recipe or RecipeEnv()
     folders = [GrantedFolder(path=path) for path in hands.read_only]
     folders += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
+    tools = [GrantedFolder(path=path, origin="env.tools of the recipe") for path in extra.tools]
     return SandboxGrant(
         read_only=tuple(folders),
+        tools=tuple(tools),
         programs=tuple(programs),
         share=(*config.env.share, *extra.share),
         env={**config.env.vars, **extra.vars},

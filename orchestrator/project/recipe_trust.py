@@ -10,7 +10,7 @@ from orchestrator.migrate.recipe import load_recipe
 from orchestrator.project.options import Options, open_repository
 from worktrees.repositories.repository import GitRepository
 
-_DIRECTORIES = ("read_only", "read_only_before", "read_only_after")
+_DIRECTORIES = ("read_only", "tools", "read_only_before", "read_only_after")
 
 
 def load_trusted_recipe(options: Options, path: Path) -> Recipe:

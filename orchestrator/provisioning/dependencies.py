@@ -177,7 +177,7 @@ async def _open_lender(granted: SandboxGrant, repository: GitRepository, state: 
         EnvironmentProblem: they run no commands here.
     """
     outside = tuple(iterate_outside_directories(granted, repository.root))
-    own_grant = granted.model_copy(update={"share": (), "read_only": outside})
+    own_grant = granted.model_copy(update={"share": (), "read_only": outside, "tools": ()})
     async with open_local_hands(repository, state, own_grant) as hands:
         if hands.refusal_reason:
             raise EnvironmentProblem(hands.refusal_reason)

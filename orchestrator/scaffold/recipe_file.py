@@ -17,6 +17,7 @@ from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMP
 from orchestrator.migrate.recipe import load_recipe
 from orchestrator.migrate.survey.findings import Findings
 from orchestrator.migrate.survey.layout import LANGUAGES
+from orchestrator.migrate.survey.pytest_files import list_test_files
 from orchestrator.migrate.survey.recipe_draft import RecipeTools, fill_template, find_tools
 from orchestrator.migrate.survey.repository_files import CONFIG_FILES, RepositoryFiles
 from orchestrator.migrate.survey.surveyor import survey_repository
@@ -130,17 +131,18 @@ def _build_id(text: str) -> str:
 
 
 async def read_project(repository: GitRepository) -> RepositoryFiles:
-    """Return the files of a repository's current commit, with the text of its configuration files."""
-    paths, config_files = [], {}
+    """Return the files of a repository's current commit, with the texts of its configuration and test files."""
+    oids = {}
     for entry in await list_tree(repository.git, repository.read_head_commit()):
-        if entry.kind != "blob":
-            continue
-        paths.append(entry.path)
-        if entry.path in CONFIG_FILES:
-            config_files[entry.path] = entry.oid
-    contents = await read_blobs(repository.git, list(config_files.values()))
-    texts = {path: contents[oid].decode("utf-8", "replace") for path, oid in config_files.items()}
-    return RepositoryFiles(tuple(paths), texts, repository.root, repository.read_branch() or "")
+        if entry.kind == "blob":
+            oids[entry.path] = entry.oid
+    paths = tuple(oids)
+    texts = {}
+    read = [*filter(CONFIG_FILES.__contains__, paths), *list_test_files(paths)]
+    contents = await read_blobs(repository.git, [oids[path] for path in read])
+    for path in read:
+        texts[path] = contents[oids[path]].decode("utf-8", "replace")
+    return RepositoryFiles(paths, texts, repository.root, repository.read_branch() or "")
 
 
 def write_new_file(target: Path, text: str, overwrite: bool, advice: str = "") -> None:

@@ -1,6 +1,7 @@
 """Migrations on real git and a real sandbox: the ladder, odd steps, and what each file is told."""
 
 import os
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,20 @@ async def test_a_shared_directory_can_be_used_and_not_written(words: Path) -> No
     ended = await run(words, recipe({"run": step}, env={"share": ["vendor"]}))
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
     assert (words / "vendor" / "word").read_text() == "new"
+
+
+async def test_a_step_finds_its_tool_and_the_gate_does_not_run_by_the_tools_python(words: Path) -> None:
+    codemods = words.parent / "codemods"
+    venv.create(codemods)
+    swap = codemods / "bin" / "swap"
+    swap.write_text('#!/bin/sh\nsed -i s/old/new/ "$@"\n')
+    swap.chmod(0o755)
+    check = {"id": "t", "run": f"python -c 'import sys; print(sys.prefix)' && {GATE}"}
+    verify = {"report": "unittest", "check": [check]}
+    ended = await run(words, recipe({"run": "swap {files}"}, env={"tools": ["../codemods"]}, verify=verify))
+    assert sum(status == "merged" for status, _ in told(ended).values()) == 2, str(ended.error)
+    (baseline,) = ended.state.get_baseline_receipts().values()
+    assert baseline.output.head.splitlines()[0] not in {"", str(codemods)}
 
 
 async def test_two_runs_on_one_repository_at_once_do_not_disturb_each_other(words: Path) -> None:

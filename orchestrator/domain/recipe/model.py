@@ -70,11 +70,13 @@ class RecipeEnv(FrozenModel):
     `setup` are command lines that install what the work needs into git-ignored places of the checkout; the result is
     kept and lent to every workspace. `before` and `after` are further ones for the world of the baseline and for that
     of the verdict. `compat` says in which world what lands has to be green: the new one only, or both of them.
-    Steps run in the new world. `deps` names manifests to install from.
+    Steps run in the new world. `deps` names manifests to install from. Programs of `read_only` go first on PATH, those
+    of `tools` last.
     """
 
     share: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     vars: dict[str, str] = Field(default_factory=dict)
     deps: tuple[str, ...] = ()
     setup: tuple[field_types.NonBlank, ...] = ()
@@ -238,7 +240,7 @@ def select_environment(env: RecipeEnv, name: EnvironmentName) -> RecipeEnv:
     if name == "before":
         own, vars_, directories = env.before, env.vars_before, env.read_only_before
     changes = {"read_only": (*directories, *env.read_only), "vars": env.vars | vars_, "setup": (*env.setup, *own)}
-    common = {"share", "deps", "compat", "network"}
+    common = {"share", "tools", "deps", "compat", "network"}
     return RecipeEnv(**env.model_dump(include=common), **changes)
 
 

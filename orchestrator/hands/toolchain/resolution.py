@@ -2,18 +2,18 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os.path import normpath
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.policy import GrantedFolder
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hands.sandbox.backend import PACKAGE_STORES, HostPaths, is_system_folder
 from orchestrator.hands.toolchain.interpreters import find_base_installations, is_virtual_environment
 from orchestrator.hands.toolchain.known_pythons import KnownPythons, find_known_pythons, is_complete_python
 
-_LAST = ("/usr/local/bin", "/usr/bin", "/bin")
+_SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 _INTERPRETER_PARTS = ("bin", "lib", "lib64", "include", "libexec")
 
 
@@ -33,25 +33,35 @@ class ToolChain:
 
 
 def resolve_tool_chain(
-    granted: Sequence[GrantedFolder], host_paths: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
+    grant: SandboxGrant, host_paths: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
 ) -> ToolChain:
     """Return the tool chain for the granted folders, the repository's shared paths, and our own Python.
 
-    `shared` are paths relative to the repository, each with the directory below which it lies. The user's
-    `VIRTUAL_ENV` counts as given last.
+    `shared` are paths relative to the repository, each with the directory below which it lies. On PATH come first the
+    `read_only` folders of the grant, then what was installed for the project, the user's `VIRTUAL_ENV`, the
+    environments of the checkout, our own Python, the system, and the `tools` of the grant. A `VIRTUAL_ENV` that is only
+    the one in which Orchestrate itself is installed comes after those of the checkout.
 
     Raises:
         UsageProblem: a given directory is missing or may not be bound.
     """
     builder = _ToolChainBuilder(host_paths, find_known_pythons(host_paths, environ))
-    for folder in granted:
+    for folder in grant.read_only:
         builder.add_folder(_locate_folder(folder, host_paths))
+    lent = {name: base for name, base in shared.items() if name in grant.lent}
+    builder.add_shared_paths(lent)
     active = Path(environ.get("VIRTUAL_ENV", ""))
-    if active.is_absolute() and active.is_dir() and builder.can_add_environment(active, shared):
+    is_usable = active.is_absolute() and active.is_dir() and builder.can_add_environment(active, shared)
+    is_own = active == Path(sys.prefix)
+    if is_usable and not is_own:
         builder.add_folder(active)
     builder.add_shared_paths(shared)
+    if is_usable and is_own:
+        builder.add_folder(active)
     builder.add_interpreter(Path(sys.base_prefix))
     builder.path[str(Path(sys.base_prefix) / "bin")] = None
+    for folder in grant.tools:
+        builder.add_tools(_locate_folder(folder, host_paths))
     return builder.build_tool_chain()
 
 
@@ -85,6 +95,7 @@ class _ToolChainBuilder:
     path: dict[str, None] = field(default_factory=dict)
     virtual_env: str | None = None
     unbound: dict[Path, Path] = field(default_factory=dict)
+    tool_path: dict[str, None] = field(default_factory=dict)
 
     def can_add_environment(self, directory: Path, shared: Iterable[str]) -> bool:
         """Return True if an environment that was not asked for may be added."""
@@ -94,11 +105,15 @@ class _ToolChainBuilder:
 
     def add_folder(self, directory: Path) -> None:
         """Bind a directory and put its programs on PATH. One inside the repository stands in the workspace anyway."""
-        if not self._is_in_checkout(directory):
-            self._bind_folder(directory)
-        self._bind_base_installations(directory)
-        program_folders = filter(Path.is_dir, _list_program_folders(directory))
-        self.path.update(dict.fromkeys(map(str, program_folders)))
+        self._bind_with_interpreters(directory)
+        if is_virtual_environment(directory) and self.virtual_env is None:
+            self.virtual_env = str(directory)
+        self.path.update(dict.fromkeys(map(str, _list_program_folders(directory))))
+
+    def add_tools(self, directory: Path) -> None:
+        """Bind a directory and put its programs last on PATH."""
+        self._bind_with_interpreters(directory)
+        self.tool_path.update(dict.fromkeys(map(str, _list_program_folders(directory))))
 
     def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
         """Add the repository's borrowed paths: interpreters of its environments, programs at the usual places.
@@ -106,7 +121,10 @@ class _ToolChainBuilder:
         Whoever wrote the environments, only interpreters that the user has are bound, and nothing else of the host.
         """
         for name, base in sorted(shared.items()):
-            self._bind_base_installations(self.host_paths.repository / name, base / name)
+            directory = self.host_paths.repository / name
+            self._bind_base_installations(directory, base / name)
+            if is_virtual_environment(base / name) and self.virtual_env is None:
+                self.virtual_env = str(directory)
         for name, programs in ((".venv", "bin"), ("venv", "bin"), ("node_modules", ".bin")):
             if name in shared and (shared[name] / name / programs).is_dir():
                 self.path[str(self.host_paths.repository / name / programs)] = None
@@ -148,6 +166,11 @@ class _ToolChainBuilder:
         checkout = self.host_paths.repository.resolve()
         return not self._is_in_checkout(environment) and not environment.resolve().is_relative_to(checkout)
 
+    def _bind_with_interpreters(self, directory: Path) -> None:
+        if not self._is_in_checkout(directory):
+            self._bind_folder(directory)
+        self._bind_base_installations(directory)
+
     def _bind_base_installations(self, directory: Path, source: Path | None = None) -> None:
         """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
         is_trusted = source is None and self._is_outside_checkout(directory)
@@ -158,8 +181,6 @@ class _ToolChainBuilder:
                 self.add_interpreter(prefix)
             else:
                 self._bind_known(prefix, directory)
-        if is_virtual_environment(source or directory) and self.virtual_env is None:
-            self.virtual_env = str(directory)
 
     def _bind_folder(self, directory: Path) -> None:
         for path in dict.fromkeys((directory, directory.resolve())):
@@ -173,12 +194,14 @@ class _ToolChainBuilder:
         masked: dict[Path, None] = {}
         for folder in outer:
             masked.update(dict.fromkeys(self.host_paths.find_credentials_below(folder)))
-        path = tuple(name for name in self.path if name not in _LAST) + _LAST
+        path = tuple(name for name in self.path if name not in _SYSTEM) + _SYSTEM
+        path += tuple(name for name in self.tool_path if name not in path)
         return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
 
 
 def _list_program_folders(directory: Path) -> list[Path]:
     folders = [directory / "bin", directory / "node_modules" / ".bin"]
+    folders = list(filter(Path.is_dir, folders))
     return [*folders, directory] if _holds_programs(directory) else folders
 
 

@@ -21,8 +21,8 @@ from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand,
 
 _TIMEOUT_S = 600.0
 MISSING_TOOL = (
-    "Install the tool, or begin a new run that binds the directory it lies in: --read-only DIR, or read_only under "
-    "[env] of the recipe (results that are known are not computed again)"
+    "Install the tool, or begin a new run that binds the directory it lies in: tools under [env] of the recipe, or "
+    "--read-only DIR (results that are known are not computed again)"
 )
 """Advice where a recipe's command is not there. A run that has begun stays in the environment of its baseline."""
 NOT_FOUND_EXIT = 127

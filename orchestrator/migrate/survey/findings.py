@@ -31,7 +31,8 @@ class Findings(ReadModel):
     """Everything that `migrate init` writes into a recipe.
 
     `all_files`, `sources` and `tests` are globs for the include key; `pairs` say which test belongs to which source.
-    `environments` lie in the checkout; `manifests` say what one would be made of.
+    `environments` lie in the checkout; `manifests` say what one would be made of, `deps` which of them `[env] deps` can
+    install from.
     """
 
     language: str = ""
@@ -44,6 +45,7 @@ class Findings(ReadModel):
     codeowners: str | None = None
     environments: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
+    deps: tuple[str, ...] = ()
     branch: str | None = None
     unknown: tuple[str, ...] = ()
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.sharding.shards import find_pairs
-from orchestrator.migrate.survey.repository_files import RepositoryFiles
+from orchestrator.migrate.survey.repository_files import REQUIREMENT_FILES, RepositoryFiles
 
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "python": (".py",),
@@ -20,10 +20,9 @@ _FOREIGN = compile_lazily(r"(?:^|/)(?:_?vendor(?:ed)?|third[_-]party|extern(?:al
 _GENERATED = ("*_pb2.py", "*_pb2_grpc.py", "*.min.js")
 _BESIDE = frozenset({"docs", "doc", "examples", "example", "benchmarks", "bench", "scripts", "tools", "build"})
 _FEWEST_PAIRS = 2
-_ENVIRONMENTS = (".venv", "venv", "env")
+_ENVIRONMENTS = (".venv", "venv")
 _MANIFESTS = (
-    *("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "requirements-dev.txt"),
-    *("requirements/test.txt", "requirements/tests.txt", "requirements/dev.txt", "pyproject.toml"),
+    *("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", *reversed(REQUIREMENT_FILES), "pyproject.toml"),
     *("package-lock.json", "yarn.lock", "pnpm-lock.yaml"),
 )
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from orchestrator.migrate.bundled import RecipeTemplate
 from orchestrator.migrate.survey.findings import Findings
 
-_IN_CHECKOUT = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin")
+_IN_CHECKOUT = (".venv/bin", "venv/bin", "node_modules/.bin")
 _OF_THE_SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
 _ANYWHERE = frozenset({"sed", "perl", "sh", "bash", "python", "python3", "node", "npx"})
 
@@ -47,11 +47,11 @@ class RecipeTools:
         pip, npm = packages["pip"], packages["npm"]
         if pip:
             yield f"  python3 -m venv ../codemods && ../codemods/bin/pip install {' '.join(pip)}"
-            yield 'and below: read_only = ["../codemods"]'
+            yield 'and below: tools = ["../codemods"]'
         if npm:
             yield f"  npm install --no-save {' '.join(npm)}"
         if not pip and not npm:
-            yield "  in an environment of the checkout, or in a directory that read_only names"
+            yield "  in an environment of the checkout, or in a directory that tools names"
 
 
 @dataclass
@@ -142,16 +142,14 @@ def _render_env(findings: Findings, tools: RecipeTools) -> str:
         lines.append(f"# {', '.join(findings.environments)} of the checkout: lent to every workspace, read-only.")
     else:
         lines.append("# There is no .venv, venv or node_modules in the checkout that could be lent to workspaces.")
-        if findings.manifests:
-            lines.append(
-                f"# deps = {format_toml_list(findings.manifests[:1])}  # or let the run install them: docs/tiers.md"
-            )
+        if findings.deps:
+            lines.append(f"# deps = {format_toml_list(findings.deps)}  # or let the run install them: docs/tiers.md")
     if tools.elsewhere:
-        lines.append(f"read_only = {format_toml_list(tools.elsewhere)}  # where {', '.join(tools.found_there)} is")
+        lines.append(f"tools = {format_toml_list(tools.elsewhere)}  # where {', '.join(tools.found_there)} is")
     if tools.missing:
         lines += [f"# {line}" for line in tools.render_advice()]
         if not tools.elsewhere:
-            lines.append('# read_only = ["../codemods"]')
+            lines.append('# tools = ["../codemods"]')
     return "\n".join(lines)
 
 

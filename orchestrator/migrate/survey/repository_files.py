@@ -8,13 +8,20 @@ from json import JSONDecodeError, loads
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+REQUIREMENT_FILES = (
+    *("requirements-test.txt", "requirements-tests.txt", "requirements_test.txt", "test-requirements.txt"),
+    *("requirements/test.txt", "requirements/tests.txt", "requirements/testing.txt"),
+    *("requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements/dev.txt"),
+    "requirements.txt",
+)
+"""Places of requirements files, those for tests first."""
 CONFIG_FILES = frozenset(
     {
         *("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "noxfile.py", "Makefile"),
-        *("package.json", "setup.py", "manage.py", "requirements.txt"),
+        *("package.json", "setup.py", "manage.py", *REQUIREMENT_FILES),
     }
 )
-"""Names of files at the top of a repository that say how it is tested."""
+"""Files of a repository that say how it is tested, and with what."""
 
 
 @dataclass(frozen=True)

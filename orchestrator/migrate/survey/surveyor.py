@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -13,6 +12,8 @@ from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.layout import is_test
+from orchestrator.migrate.survey.manifests import names_pytest, suggest_deps
+from orchestrator.migrate.survey.pytest_files import find_pytest_file
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
 _WRAPPERS = compile_lazily(r"^(?:(?:npx|nyc|c8|cross-env(?:\s+\w+=\S+)*|istanbul cover|--\S+)\s+)+")
@@ -88,6 +89,8 @@ def find_python_command(project: RepositoryFiles) -> TestCommand | None:
         return _build_pytest(project, saying, addopts, testpaths)
     if "conftest.py" in {PurePosixPath(path).name for path in project.paths}:
         return _build_pytest(project, "conftest.py", "", "")
+    if pytest_file := find_pytest_file(project):
+        return _build_pytest(project, pytest_file, "", "")
     for name in _SAYING:
         if found := _find_in_file(project, name):
             return found
@@ -201,7 +204,7 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         if not layout.build_exclude_globs([path]):
             files.append(path)
     environments = layout.list_environments(project)
-    command = _use_environment(_find_command(project, language), environments)
+    command = _find_command(project, language)
     return Findings(
         language=language,
         all_files=tuple(f"*{suffix}" for suffix in filter(project.list_with_suffix, suffixes)) or ("*",),
@@ -213,8 +216,9 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         codeowners=find_owners_file(project.paths),
         environments=environments,
         manifests=layout.list_manifests(project),
+        deps=suggest_deps(project, command.run) if command else (),
         branch=project.branch or None,
-        unknown=tuple(_list_unknown(language, command, environments)),
+        unknown=tuple(_list_unknown(project, language, command)),
     )
 
 
@@ -227,19 +231,13 @@ def _find_command(project: RepositoryFiles, language: str) -> TestCommand | None
     return own(project) or (None if language else other(project))
 
 
-def _use_environment(command: TestCommand | None, environments: tuple[str, ...]) -> TestCommand | None:
-    """The command with the environment's own Python: a tool chain that is bound as well may bring another one."""
-    own = next((name for name in environments if name != "node_modules"), "")
-    if command is None or not own or not command.run.startswith("python "):
-        return command
-    return replace(command, run=f"{own}/bin/{command.run}")
-
-
-def _list_unknown(language: str, command: TestCommand | None, environments: tuple[str, ...]) -> Iterator[str]:
+def _list_unknown(project: RepositoryFiles, language: str, command: TestCommand | None) -> Iterator[str]:
     """Yield what a person has to look at."""
     if not language:
         yield "a language that is known here"
     if command is None:
         yield "the test command: write it in [[verify.check]]"
-    if not environments:
+    elif command.run.startswith("python -m pytest") and layout.list_manifests(project) and not names_pytest(project):
+        yield "pytest among the dependencies of the project: an environment made from them could not run the tests"
+    if not layout.list_environments(project):
         yield "an environment for the tests in the checkout (.venv, venv, node_modules)"

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.policy import GrantedFolder
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hands.sandbox.backend import HostPaths
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.toolchain.resolution import ToolChain, resolve_tool_chain
@@ -46,7 +46,8 @@ def environment(folder: Path, python: Path) -> Path:
 
 def chain(around: HostPaths, *given: Path | str, shared: tuple[str, ...] = (), **environ: str) -> ToolChain:
     lying = dict.fromkeys(shared, around.repository)
-    return resolve_tool_chain([GrantedFolder(path=str(g), origin="--read-only") for g in given], around, lying, environ)
+    folders = tuple(GrantedFolder(path=str(g), origin="--read-only") for g in given)
+    return resolve_tool_chain(SandboxGrant(read_only=folders), around, lying, environ)
 
 
 def own(*directories: Path) -> tuple[Path, ...]:
@@ -66,6 +67,21 @@ def test_given_directories_are_bound_and_lead_the_path_in_their_order(around: Ho
     tools = chain(around, tmp_path / "b", tmp_path / "a", tmp_path / "c")
     front = (str(tmp_path / "b" / "bin"), str(tmp_path / "a" / "node_modules" / ".bin"), str(tmp_path / "c"))
     assert tools == ToolChain(own(tmp_path / "a", tmp_path / "b", tmp_path / "c"), (), front + LAST, None)
+
+
+def test_tools_come_last_on_the_path_and_activate_no_environment(around: HostPaths, tmp_path: Path) -> None:
+    codemods = environment(tmp_path / "codemods", installation(tmp_path / "py") / "bin" / "python3")
+    grant = SandboxGrant(tools=(GrantedFolder(path=str(codemods)),))
+    tools = resolve_tool_chain(grant, around, {}, {})
+    assert (tools.path, tools.virtual_env) == ((*LAST, str(codemods / "bin")), None)
+    assert {codemods, tmp_path / "py"} <= set(tools.read_only)
+
+
+def test_the_environment_of_orchestrate_itself_does_not_go_before_the_checkouts(around: HostPaths) -> None:
+    environment(around.repository / ".venv", Path(sys.base_prefix) / "bin" / "python3")
+    tools = chain(around, shared=(".venv",), VIRTUAL_ENV=sys.prefix)
+    assert tools.path[:2] == (str(around.repository / ".venv" / "bin"), f"{sys.prefix}/bin")
+    assert tools.virtual_env == str(around.repository / ".venv")
 
 
 def test_a_tilde_stands_for_the_home_directory(around: HostPaths) -> None:

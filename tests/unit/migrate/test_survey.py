@@ -62,6 +62,54 @@ def test_the_command_of_a_python_project_is_what_its_files_say(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "import pytest\n",
+        "try:\n    from pytest import raises\nfinally:\n    pass\n",
+        "def test_cart() -> None:\n    pass\n",
+    ],
+)
+def test_tests_that_only_pytest_can_run_are_run_by_it_whatever_else_the_files_say(text: str) -> None:
+    texts = {"tests/test_cart.py": text, "Makefile": "test:\n\tpython -m unittest\n"}
+    found = survey_repository(RepositoryFiles(tuple(texts), texts)).command
+    assert found is not None
+    assert (found.run, found.source_file) == (PYTEST, "tests/test_cart.py")
+
+
+@pytest.mark.parametrize(
+    ("texts", "deps"),
+    [
+        ({"requirements.txt": "click\n"}, ("requirements.txt",)),
+        (
+            {"requirements.txt": "click\n", "requirements-dev.txt": "pytest>=8\n"},
+            ("requirements.txt", "requirements-dev.txt"),
+        ),
+        ({"pyproject.toml": "[project]\n[dependency-groups]\nqa = ['ruff', 'pytest']\n"}, ("pyproject.toml[qa]",)),
+        (
+            {
+                "pyproject.toml": "[project]\n[project.optional-dependencies]\ntest = ['pytest']\n",
+                "requirements.txt": "",
+            },
+            ("pyproject.toml[test]",),
+        ),
+        ({"pyproject.toml": "[project]\ndynamic = ['dependencies']\n"}, ()),
+        ({"poetry.lock": ""}, ()),
+    ],
+    ids=str,
+)
+def test_what_a_fresh_clone_could_install_is_found(texts: dict[str, str], deps: tuple[str, ...]) -> None:
+    texts = {"tests/test_cart.py": "import pytest\n", **texts}
+    assert survey_repository(RepositoryFiles(tuple(texts), texts)).deps == deps
+
+
+def test_pytest_that_no_list_of_dependencies_names_is_told_of() -> None:
+    texts = {"tests/test_cart.py": "import pytest\n", "requirements.txt": "pytest-cov\n"}
+    assert any(
+        "pytest among the dep" in line for line in survey_repository(RepositoryFiles(tuple(texts), texts)).unknown
+    )
+
+
+@pytest.mark.parametrize(
     ("script", "run", "report"),
     [
         ("tape test/*.js", "tape test/*.js", "tap"),
@@ -140,7 +188,7 @@ def test_owners_environments_and_manifests_are_found(tmp_path: Path) -> None:
     )
     assert found.unknown == ()
     assert found.command is not None
-    assert found.command.run == ".venv/bin/python -m unittest -v", "whatever other Python a tool chain brings"
+    assert found.command.run == "python -m unittest -v", "a clone without that environment has the same command"
 
 
 def test_a_repository_that_tells_nothing_gets_nothing_made_up() -> None:
