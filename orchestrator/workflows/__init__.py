@@ -17,8 +17,9 @@ MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""
 ROLES = ("planner", "worker", "judge")
 _WORD = compile_lazily(r"@([a-z_]+)@")
-_BLOCK = compile_lazily(r"^( *)@models@$", re.MULTILINE)
+_BLOCK = compile_lazily(r"^( *)@settings@$", re.MULTILINE)
 _UNUSUAL = compile_lazily(r"[^ -~]|[\"\\]")
+_HARD = compile_lazily(r"[^ -~]|['\\]")
 _AFTER_MINUTES = 10
 """What a job takes before and after the work: setting up, draining, handing over."""
 
@@ -42,13 +43,15 @@ class WorkflowValues:
     """The values of a workflow file.
 
     `package` is what pip installs (empty: to be filled in by hand), `limit_s` the seconds that one job may work,
-    `budget_usd` the dollars that a run may cost unless it is started with another number.
+    `budget_usd` the dollars that a run may cost unless it is started with another number, `settings` further variables
+    of the configuration.
     """
 
     package: str
     limit_s: int
     budget_usd: str
     models: tuple[RoleModel, ...]
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def time_limit(self) -> str:
@@ -72,7 +75,7 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
     quote = _QUOTES[forge]
     words = {"package": quote(decided.package), "limit": decided.time_limit, "minutes": str(decided.job_minutes)}
     words |= {"budget": quote(decided.budget_usd), "budget_text": decided.budget_usd}
-    lines = _render_models(forge, decided.models)
+    lines = [*_render_models(forge, decided.models), *_render_settings(forge, decided.settings)]
     text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)
     return _WORD.sub(lambda match: words[match[1]], text)
 
@@ -88,7 +91,9 @@ def _gitlab(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return the text in YAML's double quotes, with escapes for what could end them or is no text to a parser."""
+    """Return the text in YAML's quotes, with escapes for what could end them or is no text to a parser."""
+    if '"' in value and not _HARD.search(value):
+        return f"'{value}'"
     return '"' + _UNUSUAL.sub(lambda found: f"\\U{ord(found[0]):08x}", value) + '"'
 
 
@@ -104,6 +109,11 @@ def _render_models(forge: ForgeKind, models: tuple[RoleModel, ...]) -> list[str]
     for role in sorted(set(ROLES) - {one.role for one in models if one.model}, key=ROLES.index):
         lines.append(f"{_variable(role, 'model')}: {variable}")
     return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in secrets]
+
+
+def _render_settings(forge: ForgeKind, settings: tuple[tuple[str, str], ...]) -> list[str]:
+    """Return the lines of further settings: budgets, prices, dependencies."""
+    return [f"{name}: {_QUOTES[forge](value)}" for name, value in settings]
 
 
 def _settings(models: tuple[RoleModel, ...]) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from orchestrator.config.layers import load_config
+from orchestrator.workflows import WORKFLOW_PATHS
 from tests.running.cli import Finished, environment
 from tests.running.in_process import orchestrate
 from tests.running.projects import calculator, git, repository
@@ -35,8 +36,29 @@ def test_a_project_gets_its_test_command_and_the_file_is_one_that_counts(tmp_pat
     config = load_config(repo, environ={"HOME": str(tmp_path)}).config
     assert (config.gate.command, config.gate.report) == (values["gate"]["command"], "junit")
     assert "src/**/*.py" in done.out
-    assert '# deps = ["requirements.txt"]' in (repo / "orchestrate.toml").read_text()
+    assert (config.env.deps, config.env.vars["PYTHONPATH"]) == (("requirements.txt",), "src"), (
+        "there is nothing to lend"
+    )
     assert git(repo, "status", "--porcelain") == "?? orchestrate.toml"
+
+
+def test_the_gate_names_no_environment_that_only_this_checkout_has(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", PYTEST | {".gitignore": ".venv/\n"})
+    (repo / ".venv").mkdir()
+    (repo / ".venv" / "pyvenv.cfg").touch()
+    assert init(repo).code == 0
+    text = (repo / "orchestrate.toml").read_text()
+    assert tomllib.loads(text)["gate"]["command"].startswith("python -m pytest")
+    assert "env" not in tomllib.loads(text), "the checkout lends its environment"
+    assert '# deps = ["requirements.txt"]' in text
+
+
+def test_a_manifest_that_cannot_be_installed_is_named_with_the_reason(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", PYTEST | {"requirements.txt": "-e .\npytest\n"})
+    assert init(repo).code == 0
+    text = (repo / "orchestrate.toml").read_text()
+    assert "env" not in tomllib.loads(text)
+    assert "Not as it stands: requirements.txt asks for '-e .'" in text
 
 
 def test_a_file_that_exists_is_left_alone_unless_it_may_be_lost(tmp_path: Path) -> None:
@@ -76,6 +98,59 @@ def test_a_workflow_lands_at_its_place_from_anywhere_in_the_repository(tmp_path:
     assert "ORCHESTRATE_MODEL_KEY" in to_do, "planner and judge have no model yet"
     assert "no gate command" in to_do
     assert done.json["text"] == (repo / GITHUB).read_text()
+
+
+CONFIG = """
+[roles.default]
+model = "openai/mine"
+api_base = "https://models.example/v1"
+[budget]
+tokens = 400000
+wall_s = 3600
+[budget.leaf]
+usd = 1.5
+[budget.models."openai/mine"]
+calls = 90
+[prices."openai/mine"]
+input_usd_per_mtok = 0.5
+output_usd_per_mtok = 1.5
+"""
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab"])
+def test_budgets_and_prices_of_the_user_hold_in_the_jobs(tmp_path: Path, forge: str) -> None:
+    repo = repository(tmp_path / "repo", PYTEST)
+    mine = tmp_path / ".config" / "orchestrate" / "config.toml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text(CONFIG)
+    done = init(repo, "--ci", forge, "--package", "x")
+    assert (done.code, "knows the price" in done.out) == (0, False)
+    document = yaml.safe_load((repo / WORKFLOW_PATHS[forge]).read_text())
+    if forge == "github":
+        job = next(step["env"] for step in document["jobs"]["work"]["steps"] if step.get("name") == "Work")
+        asked = next(step["run"] for step in document["jobs"]["work"]["steps"] if step.get("name") == "What is asked")
+        assert '--budget-usd "unlimited"' in asked
+    else:
+        job = document["orchestrate-work"]["variables"]
+        assert document["variables"]["ORCHESTRATE_BUDGET_USD"]["value"] == "unlimited"
+    here, there = (
+        load_config(None, environ={"HOME": str(home), **more}).config
+        for home, more in ((tmp_path, {}), ("/nowhere", job))
+    )
+    assert (there.budget, there.prices) == (here.budget, here.prices)
+    assert there.budget.models["openai/mine"].calls == 90
+    assert there.env.deps == ("requirements.txt",), "a job's clone has no environment to lend"
+
+
+def test_a_model_without_a_price_under_a_budget_in_dollars_is_told_of(tmp_path: Path) -> None:
+    done = init(
+        calculator(tmp_path / "repo"), "--ci", "github", ORCHESTRATE__ROLES__DEFAULT__MODEL="openai/nobody-knows"
+    )
+    assert done.code == 0
+    assert (
+        "nobody knows the price of openai/nobody-knows, so a budget of $10 ends a run after its first call" in done.out
+    )
+    assert 'add [prices."openai/nobody-knows"], or tokens under [budget]' in done.out
 
 
 def test_gitlab_gets_a_file_to_include(tmp_path: Path) -> None:

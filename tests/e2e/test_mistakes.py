@@ -88,6 +88,9 @@ MISTAKES = {
     "no gate": Mistake(2, words=("run", "x", *MODELS)),
     "an empty goal": Mistake(2, words=("run", "", *GATED, *MODELS)),
     "a gate program that is not there": Mistake(7, words=("run", "x", *MODELS, "--gate", "no-such-program -q")),
+    "a gate whose Python module is not there": Mistake(
+        7, words=("run", "x", *MODELS, "--gate", "python3 -m no_such_runner")
+    ),
     "a gate that hangs": Mistake(7, words=("run", "x", *MODELS, "--gate", "sleep 60", "--set", "gate.timeout_s=1")),
     "a gate that floods": Mistake(7, words=("run", "x", *MODELS, "--gate", "yes", "--set", "hands.output_mb=1")),
     "an archive that is damaged": Mistake(2, write_file("../a.orch", "junk"), words=("run", "import", "HOME/a.orch")),

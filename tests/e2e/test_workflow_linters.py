@@ -97,3 +97,18 @@ def test_both_files_are_what_their_forges_schemas_describe(tmp_path: Path) -> No
         env = {"PYTHONPATH": str(tmp_path / "tool"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
         told = subprocess.run([*words, *extra], env=env, capture_output=True, text=True, check=False, timeout=240)
         assert told.returncode == 0, told.stdout + told.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.registry
+@pytest.mark.timeout(400)
+def test_zizmor_finds_nothing_that_the_file_does_not_explain(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tmp_path / "tool"), "zizmor==1.32.0"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=250)
+    if done.returncode:
+        pytest.skip(f"needs a package index: {done.stderr[-300:]}")
+    file = written(tmp_path, "github", NAMED)
+    program = [str(tmp_path / "tool" / "bin" / "zizmor"), "--offline", "--no-progress", str(file)]
+    told = subprocess.run(program, capture_output=True, text=True, check=False, timeout=100)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "1 ignored" in told.stdout + told.stderr, "the trigger by comments, which the file explains"

@@ -1,11 +1,19 @@
 """Problems of the base's receipts: if a gate can judge by them, and what a person should know."""
 
+import re
 from collections.abc import Iterator
 
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 """What a shell says of a command that it does not know, and of one that it cannot execute."""
+_NO_MODULE = compile_lazily(r"No module named '?([\w.]+)")
+_INSTALL = (
+    'let the run install it by deps under [env] of orchestrate.toml, for example deps = ["requirements.txt"] '
+    "(a fresh clone has no environment to lend, docs/tiers.md), install it into the environment of your checkout, or "
+    "bind where it lies with --read-only DIR"
+)
 
 
 def describe_broken_run(spec: CheckSpec, receipt: Receipt) -> str:
@@ -36,12 +44,11 @@ def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bo
     if ended := describe_broken_run(spec, receipt):
         return f"on the base, before anything changed, {what} {ended}{_MENDED_BY.get(receipt.status, '')}"
     if receipt.counts.total == 0 and receipt.exit_code == _NOT_FOUND:
-        return (
-            f"{what} was not found in the sandbox: install it into the project's environment, or bind where it lies "
-            "with --read-only DIR"
-        )
+        return f"{what} was not found in the sandbox: {_INSTALL}"
     if receipt.counts.total == 0 and receipt.exit_code == _NOT_EXECUTABLE:
         return f"{what} cannot be executed in the sandbox: commit it as executable, or name its interpreter"
+    if module := _find_missing_module(spec, receipt):
+        return f"{what} ran no test, because the sandbox has no Python module {module}: {_INSTALL}"
     if is_migration and is_red_without_tests(receipt):
         return (
             f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
@@ -53,6 +60,21 @@ def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bo
             "--gate that runs some"
         )
     return ""
+
+
+def _find_missing_module(spec: CheckSpec, receipt: Receipt) -> str:
+    """Return the module for lack of which the command ran no test; empty if there is none.
+
+    A command without a report of tests has to name it by `-m`: what else it lacks may be what the run is to write.
+    """
+    ran_tests = receipt.counts.total > receipt.counts.errors
+    if receipt.status != ReceiptStatus.COMPLETED or receipt.exit_code == 0 or ran_tests:
+        return ""
+    found = _NO_MODULE.search(receipt.output.head)
+    if found is None:
+        return ""
+    is_named = re.search(rf"-m\s+{re.escape(found[1])}\b", spec.run)
+    return found[1] if is_named or receipt.tests is not None else ""
 
 
 def list_baseline_doubts(receipt: Receipt) -> Iterator[str]:
