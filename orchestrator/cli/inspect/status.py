@@ -143,7 +143,8 @@ def _read_stored_status(directory: RunDirectory) -> dict[str, Any] | None:
     if stored is None or not (stored.is_current or (is_live and stored.age_s < _FRESH_S)):
         return None
     status = json.loads(stored.body)
-    if status["mode"] == "migration" and "burndown" not in status:  # an older program knew no burndown
+    is_old = "sentence" not in status or (status["mode"] == "migration" and "burndown" not in status)
+    if is_old:  # an earlier version of the program wrote it
         return None
     return {**status, "is_live": is_live, "disk": _measure_disk(directory)}
 

@@ -19,7 +19,6 @@ from orchestrator.report.documents.run_timeline import RunTimeline, WorkInterval
 from orchestrator.report.migration.full_report import build_migration_report
 from orchestrator.report.rows.queue_rows import describe_ejection
 from orchestrator.report.run.contract import iterate_contract_receipts
-from orchestrator.report.run.next_step import suggest_next_step
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.task.attempt_fates import Fate, get_attempt_fates
 from orchestrator.report.task.receipt import (
@@ -72,7 +71,6 @@ class _RunReportBuilder:
         state = self._state
         return run_report_model.RunReport(
             **build_run_result(state, self._journal).copy_fields(),
-            next=suggest_next_step(state),
             repository=Path(state.run.repository).name,
             target=state.run.target,
             started_at=state.run.started_at.isoformat(),

@@ -129,7 +129,6 @@ class RunReport(RunFields, schema="orchestrate.run-report/1"):
     `settings` are those that the run began with, `settings_changed` what later resumes gave.
     """
 
-    next: str
     repository: str
     target: str
     started_at: str

@@ -9,7 +9,7 @@ from orchestrator.report.migration.burndown import FULL_BOUNDS, build_burndown
 from orchestrator.report.migration.burndown_model import BurndownFields
 from orchestrator.report.migration.file_groups import get_step_name, list_step_names
 from orchestrator.report.read_model import Omittable, ReadModel
-from orchestrator.report.run.model import FlakyTest, GateComparison
+from orchestrator.report.run.model import FlakyTest, GateComparison, select_details
 from orchestrator.report.run.result import build_run_result
 
 
@@ -59,6 +59,7 @@ class MigrationReport(BurndownFields, schema="orchestrate.migration-report/1"):
     """The burndown in full, with what the run says of itself, the recipe's invariants as written, and every file."""
 
     outcome: str
+    sentence: str = ""
     reason: str
     base: str
     pr_branch: str
@@ -71,8 +72,13 @@ class MigrationReport(BurndownFields, schema="orchestrate.migration-report/1"):
     invariants: tuple[ReportedInvariant, ...]
     files: tuple[ReportedFile, ...]
 
+    @property
+    def details(self) -> str:
+        """The recorded reason, where it says more than the sentence."""
+        return select_details(self.outcome, self.reason)
 
-_FROM_RESULT = ("outcome", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate")
+
+_FROM_RESULT = ("outcome", "sentence", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate")
 
 
 def build_migration_report(state: RunState) -> MigrationReport:

@@ -20,7 +20,16 @@ from orchestrator.report.rows.agent_row import FleetEntry
 
 ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""
+_DETAILED = frozenset({"partial", "blocked", "failed", "nothing-changed"})
+"""Outcomes of which the recorded reason says more than the sentence: words of models, or tests that are red."""
 _CRITERION_STATES = {True: "✓ met", False: "✗ not met", None: "· not judged"}
+
+
+def select_details(outcome: str, reason: str) -> str:
+    """Return the recorded reason of an outcome, where it says more than the sentence of that outcome."""
+    if outcome in _DETAILED:
+        return reason
+    return ""
 
 
 class CriterionResult(Criterion, ReadModel):
@@ -169,6 +178,7 @@ class MergeResult(ReadModel):
 class RunFields(Document):
     """The fields that the result and the status of a run share.
 
+    `sentence` is the outcome with its cause, `next` a command to type and what it does; empty while nobody is needed.
     `exit` is the exit code, None while the run works. `tasks` counts leaf tasks by every status. `causes` counts why
     they ended without landing. `flaky` begins with the test seen on most trees. `pr` is the pull
     request opened last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for
@@ -181,6 +191,8 @@ class RunFields(Document):
     unsafe: bool
     goal: str
     outcome: ShownOutcome
+    sentence: str = ""
+    next: str = ""
     reason: str
     exit: int | None
     base: CommitId
@@ -203,6 +215,11 @@ class RunFields(Document):
     attempted: tuple[PolicyViolation, ...]
     notices: tuple[str, ...]
     journal: str
+
+    @property
+    def details(self) -> str:
+        """The recorded reason, where it says more than the sentence."""
+        return select_details(self.outcome, self.reason)
 
 
 class RunResult(RunFields, schema="orchestrate.result/1"):

@@ -3,7 +3,8 @@
 import shlex
 
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import format_count
 
 
@@ -34,7 +35,29 @@ def _suggest_after_migration(state: RunState) -> str:
 def _suggest_after_goal(state: RunState) -> str:
     run = state.run.run
     if state.ended and state.ended.outcome != "done":
-        return f"orchestrate report {run}: how it was judged, and what did not land"
+        for task in state.tasks.values():
+            if task.spec.kind == "leaf" and task.cause in _EXPLAINED:
+                return f"orchestrate show {run} {shlex.quote(task.spec.id)}: why {task.spec.id} did not land"
+        return f"orchestrate show {run}: what the planner said, and which criteria are not met"
     if state.head:
         return f"orchestrate diff {run}: look at what landed"
+    return ""
+
+
+_EXPLAINED = frozenset(EndCause) - {EndCause.DEPENDENCY, EndCause.CANCELLED}
+"""Causes that lie in the task itself: the others follow from another task, or from a person's word."""
+
+
+def suggest_task_step(state: RunState, task: TaskState) -> str:
+    """Return a command to type about a task and what it does; empty where there is nothing to do."""
+    words = f"{state.run.run} {shlex.quote(task.spec.id)}"
+    is_leaf = task.spec.kind == "leaf"
+    if state.run.mode == "migration":
+        return ""
+    if task.status == TaskStatus.MERGED:
+        return f"orchestrate diff {words}: look at what landed"
+    if task.status.is_terminal and not task.status.is_reached and is_leaf:
+        return f"orchestrate retry {words} --note TEXT: have it tried again, with a note to the worker"
+    if not task.status.is_terminal and state.ended is None:
+        return f"orchestrate logs {words} --follow: see what happens at it"
     return ""

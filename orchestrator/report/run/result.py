@@ -18,6 +18,8 @@ from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.run import model
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result, describe_merging
+from orchestrator.report.run.next_step import suggest_next_step
+from orchestrator.report.run.outcome_sentence import describe_run_outcome
 
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
@@ -32,6 +34,8 @@ def build_run_result(state: RunState, journal: Path) -> model.RunResult:
         unsafe=state.is_unsafe,
         goal=run.goal,
         outcome=_get_outcome(state),
+        sentence=describe_run_outcome(state),
+        next=suggest_next_step(state),
         reason=end.reason if end else "",
         exit=end.exit if end else None,
         base=run.base,

@@ -18,8 +18,11 @@ def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYP
     """Yield run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
     life = "live" if status.is_live else "no process"
     yield f"{status.run}  {status.outcome} ({life})  {_flatten(status.goal.splitlines()[0])}"
-    if status.reason:
-        yield f"  {_flatten(status.reason)}"
+    yield f"  {_flatten(status.sentence or status.reason)}"
+    if status.details:
+        yield f"  {format_reason(status.details)}"
+    if status.next and status.burndown is None:
+        yield f"  next: {_flatten(status.next)}"
     head = (status.head or "")[:12] or "nothing landed"
     yield f"  branch {status.pr_branch}  base {status.base[:12]}  head {head}"
     yield _render_spending(status)

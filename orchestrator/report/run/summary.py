@@ -26,7 +26,13 @@ _LINE_CHARS = 300
 def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     """Yield the summary, some forty lines at most; `where` are the options with which other verbs find the run."""
     result = build_run_result(state, Path())
-    yield f"run {result.run}  {result.outcome}: {quote_text(result.reason)}"
+    if state.ended:
+        yield f"run {result.run}  {result.outcome}"
+        yield strip_controls(result.sentence)
+    else:
+        yield f"run {result.run}  {result.outcome}: {quote_text(result.reason)}"
+    if result.details:
+        yield f"  {quote_text(result.details)}"
     if state.head:
         yield f"branch {result.pr_branch} at {state.head[:12]}, from {state.run.target or 'base'} {result.base[:12]}"
     else:

@@ -6,6 +6,7 @@ is escaped; one that Markdown prints means nothing there. jinja2 is loaded when 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -77,6 +78,11 @@ def prepare_value(value: object) -> object:
     return f"{shown}… and {len(text) - _VALUE_CHARS:,} characters more"
 
 
+def format_minute(moment: str) -> str:
+    """Return a moment of ISO 8601 to the minute: `2026-01-01 12:30 UTC`."""
+    return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
 _FILTERS: Mapping[str, Callable[..., object]] = {
     "code": render_code,
     "codes": lambda texts: Markdown(", ".join(map(render_code, texts))),
@@ -87,6 +93,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "inert": lambda text, limit=2_000: Markdown(sanitize_markdown(text, limit)),
     "kept": Markdown,
     "long": lambda text: escape_markdown(text, _LONG_TEXT_CHARS),
+    "minute": format_minute,
     "number": "{:,g}".format,
     "percent": "{:.1%}".format,
     "length": len,

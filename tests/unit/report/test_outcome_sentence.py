@@ -1,0 +1,75 @@
+"""The sentence with which every report of a run begins, and the step that it suggests."""
+
+import pytest
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.run import RunEnded, RunOutcome, RunPaused
+from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.task import EndCause
+from orchestrator.report.run.next_step import suggest_next_step, suggest_task_step
+from orchestrator.report.run.outcome_sentence import CAUSE_WORDS, describe_run_outcome, describe_task_outcome
+from tests.running import goal_events as goal
+from tests.running import migrated
+
+PARSER = [goal.created("parser"), *goal.merged("parser")]
+CSV = [goal.created("csv"), *goal.worked("csv"), goal.ended("csv", "rejected", "red", EndCause.RED_TESTS)]
+QUESTION = Approval(item="landing/csv@1", matter="landing", subject="csv@1", title="may csv land?")
+
+
+def end(outcome: RunOutcome, reason: str = "words of a model") -> RunEnded:
+    return RunEnded(outcome=outcome, reason=reason, exit=0, head=None)
+
+
+@pytest.mark.parametrize(
+    ("events", "sentence"),
+    [
+        ([*PARSER, end("done")], "Done: the one task landed, and every criterion of the contract is met."),
+        ([*PARSER, *CSV, end("partial")], "Partly done: 1 of 2 tasks landed; not landed: csv (its tests fail)."),
+        ([*CSV, end("rejected")], "Nothing landed: csv (its tests fail)."),
+        ([end("nothing-changed")], "Nothing was changed: the planner saw nothing to do."),
+        ([end("failed")], "Failed: the planner gave no plan."),
+        ([*PARSER, RunPaused(reason="$2.00 is spent.\nMore", exit=5)], "Paused: $2.00 is spent. More"),
+        ([*PARSER, goal.created("csv")], "Not over yet: 1 of 2 tasks landed."),
+        ([ApprovalRequested(approval=QUESTION)], "Asks you: may csv land?"),
+    ],
+)
+def test_a_goal_is_told_in_one_sentence_with_its_cause(events: list[Event], sentence: str) -> None:
+    assert describe_run_outcome(goal.told(*events)) == sentence
+
+
+def test_a_migration_is_told_in_one_sentence_with_what_most_files_failed_for() -> None:
+    failed = [migrated.moved(path, FileStatus.REJECTED) for path in ("app/test_c.py", "app/test_d.py")]
+    sentence = describe_run_outcome(migrated.told(*failed, migrated.END))
+    assert sentence == (
+        "Partly done: 3 of 8 files landed; 3 failed (3 rejected), 1 rolled back, 1 not begun; "
+        "most often: 'ExceptionInfo' object has no attribute 'exception' (2 files)."
+    )
+
+
+def test_every_cause_has_words_of_its_own() -> None:
+    assert set(CAUSE_WORDS) == set(EndCause)
+    assert len(set(CAUSE_WORDS.values())) == len(EndCause)
+
+
+def test_the_next_step_of_a_run_that_fell_short_is_the_task_that_failed() -> None:
+    state = goal.told(*PARSER, *CSV, end("partial"))
+    assert suggest_next_step(state) == "orchestrate show r1 csv: why csv did not land"
+
+
+@pytest.mark.parametrize(
+    ("events", "name", "sentence", "command"),
+    [
+        (PARSER, "parser", "Landed after 1 attempt.", "orchestrate diff r1 parser"),
+        (CSV, "csv", "Did not land after 1 attempt: its tests fail.", "orchestrate retry r1 csv --note TEXT"),
+        ([goal.created("csv")], "csv", "Not begun.", "orchestrate logs r1 csv --follow"),
+    ],
+)
+def test_a_task_is_told_in_one_sentence_with_a_command_to_go_on(
+    events: list[Event], name: str, sentence: str, command: str
+) -> None:
+    state = goal.told(*events)
+    task = next(task for task in state.tasks.values() if task.spec.id == name)
+    assert describe_task_outcome(task) == sentence
+    assert suggest_task_step(state, task).partition(": ")[0] == command
