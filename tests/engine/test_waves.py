@@ -242,6 +242,16 @@ async def test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it
     assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
 
 
+async def test_a_revised_recipe_does_the_sample_again_before_anybody_is_asked_about_it(eight: Migrated) -> None:
+    step = {"run": f"case {{files}} in */1.txt) {SPOIL};; *) sed -i 's/old/mid/;t;s/mid/new/' {{files}};; esac"}
+    rules = {"sample": {"files": 6, "min_pass": 0.1}, "stop": {"same_signature": 0, "max_failed_fraction": 1}}
+    ended = await eight.run(recipe(step | {"idempotent": True}, **rules))
+    assert [one.approval.item for one in ended.state.pending_approvals] == ["sample/sample"], "none of it landed"
+    ended = await eight.say(Revise(recipe=recipe(step | {"max_passes": 9}, **rules).dump_values()))
+    assert (ended.state.pending_approvals, len(ended.state.approvals)) == ([], 1)
+    assert {path[2:]: status for path, status in eight.statuses().items()} == {"1.txt": "rejected", "2.txt": "merged"}
+
+
 @pytest.mark.parametrize(
     ("run", "report", "offer"),
     [

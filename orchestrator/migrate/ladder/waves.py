@@ -72,6 +72,11 @@ def find_sample_wave(state: RunState) -> Wave | None:
     return None if "sweep" in waves else waves.get("sample")
 
 
+def is_sample_again(wave: WaveStarted) -> bool:
+    """Return True if files of the sample are done again in a wave, so that the sample cannot be judged before it."""
+    return wave.wave == "again" and SAMPLE_SHARD in map(strip_revision, wave.shards)
+
+
 def _choose_wave_size(state: RunState, recipe: Recipe) -> int:
     """Return how many shards the next wave of the sweep has: each is larger than the one before."""
     earlier = sum(wave.kind == "sweep" for wave in state.migration.waves)

@@ -199,6 +199,8 @@ class MigrationRunner:
             return
         goes_on = coming is not None
         await propose_recipe(self._context, recipe, waits=goes_on)
+        if coming is not None and waves.is_sample_again(coming):
+            return
         if goes_on and (sample := waves.find_sample_wave(state)):
             await self._judge_sample(sample)
         if goes_on and (why := run_outcome.explain_failure_limit(state, recipe.stop)):
