@@ -21,8 +21,13 @@ _LINT_FINDING = compile_lazily(
     )""",
     re.VERBOSE,
 )
-_ERROR = compile_lazily(r"\W*(?:\S+:\s*)*\W*(?:(?:fatal |internal )?error|ERR|fatal|panic)\b(?!s)", re.IGNORECASE)
-"""What begins with the word, perhaps behind a program's name or a place: `x.js: error`, `[error]`, `✖ ERR`."""
+_ERROR = compile_lazily(
+    r"\W{0,20}+(?:[^\s:]*+:++\s*+)*\W{0,20}+(?:(?:fatal |internal )?error|ERR|fatal|panic)\b(?!s)", re.IGNORECASE
+)
+"""What begins with the word, perhaps behind a program's name or a place: `x.js: error`, `[error]`, `✖ ERR`.
+
+Each part can be read in one way only: a line of many colons would else take hours.
+"""
 _FAILURE = compile_lazily(
     r".*(?:\b(?:error|exception|fatal|panicked|invalid|unexpected|cannot|unable to|could not|denied)\b|can't|No such)",
     re.IGNORECASE,

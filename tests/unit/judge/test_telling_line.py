@@ -1,5 +1,7 @@
 """Which line of a tool's output is told of a file that it failed on."""
 
+import time
+
 import pytest
 
 from orchestrator.judge.reports.telling_line import OutputKind, detect_output_kind, find_telling_line
@@ -107,3 +109,10 @@ def test_the_line_that_tells_most_is_chosen_by_the_kind_of_tool(output: str, kin
 
 def test_a_line_without_end_is_cut() -> None:
     assert len(find_telling_line("x" * 10_000)) == 300
+
+
+@pytest.mark.parametrize("part", ["a:", ":", "a: ", "!:", "a:b ", "- "])
+def test_a_line_of_many_parts_is_read_at_once(part: str) -> None:
+    begun = time.monotonic()
+    find_telling_line(part * 20_000)
+    assert time.monotonic() - begun < 5
