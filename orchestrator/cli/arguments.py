@@ -13,7 +13,7 @@ from orchestrator.domain.text.money import UNLIMITED
 
 Decorator = Callable[[Any], Any]
 
-_DURATION = compile_lazily(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
+_DURATION = compile_lazily(r"(?:(\d{1,5})h)?(?:(\d{1,7})m)?(?:(\d{1,9})s?)?\Z")
 
 
 FILE = click.Path(path_type=Path, dir_okay=False)

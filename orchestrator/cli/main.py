@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from io import TextIOWrapper
 from types import TracebackType
 from typing import Any, NoReturn
@@ -64,6 +65,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     _replace_closed_streams()
     protect_process()
     sys.excepthook = _print_crash
+    warnings.simplefilter("ignore", FutureWarning)  # advice to programmers, here about what a user wrote into a recipe
     try:
         code: Any = cli.main(args=arguments, prog_name="orchestrate", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -1,6 +1,5 @@
 """The configuration as one strict, frozen model. `config.toml` in the top directory explains every key."""
 
-import re
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -16,6 +15,7 @@ from orchestrator.domain.judging.check import CheckSpec, ReportFormat
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Criterion
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.domain.text.user_pattern import compile_user_pattern
 
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 _HOST_PORT = compile_lazily(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
@@ -319,9 +319,9 @@ class RedactSettings(FrozenModel):
     def _check_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+                compile_user_pattern(pattern)
+            except ValueError as error:
+                raise ValueError(f"{pattern!r}: {error}") from error
         return patterns
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, PlainSerializer
 
 from orchestrator.discovery.migration_events import build_inventory
 from orchestrator.domain.recipe.model import Recipe
+from orchestrator.domain.text.user_pattern import compile_user_pattern
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMPLATE, RecipeTemplate, load_template
 from orchestrator.migrate.recipe import load_recipe
@@ -114,9 +115,9 @@ def _require_template(request: RecipeRequest) -> RecipeTemplate:
         needed = "--goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
         raise UsageProblem(f"{template.name} needs {needed}")
     try:
-        re.compile(request.pattern)
-    except re.error as error:
-        raise UsageProblem(f"--pattern {request.pattern!r} is no regular expression: {error}") from error
+        compile_user_pattern(request.pattern)
+    except ValueError as error:
+        raise UsageProblem(f"--pattern {request.pattern!r}: {error}") from error
     return template
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from orchestrator.domain.text.user_pattern import compile_user_pattern
+
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 """An id: lower-case letters, digits and hyphens."""
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -30,11 +32,8 @@ def check_regex(pattern: str) -> str:
     Raises:
         ValueError: it is no regular expression.
     """
-    try:
-        re.compile(pattern)
-        re.compile(pattern.encode())
-    except re.error as error:
-        raise ValueError(f"no regular expression: {error}") from error
+    compile_user_pattern(pattern)
+    compile_user_pattern(pattern.encode())
     return pattern
 
 
@@ -45,7 +44,7 @@ def check_rewrite(pattern: str, rewrite: str) -> None:
         ValueError: the pattern is no regular expression, or does not have a group that `rewrite` names.
     """
     try:
-        re.sub(check_regex(pattern), rewrite, "")
+        compile_user_pattern(pattern).sub(rewrite, "")
     except (re.error, IndexError) as error:
         raise ValueError(f"rewrite does not fit the pattern: {error}") from error
 

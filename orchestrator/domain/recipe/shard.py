@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.recipe.field_types import AtLeastOne, Count, Fraction
+from orchestrator.domain.text.user_pattern import compile_user_pattern
 
 ShardKey = Literal["file", "directory", "owner", "import-cluster", "command"]
 PAIR_SEPARATOR = " -> "
@@ -41,10 +42,7 @@ class ShardRules(FrozenModel):
             if not arrow or not template.strip():
                 example = r"'src/(.+)\.py -> tests/\1.py'"
                 raise ValueError(f"{pair!r} is no pair: write 'PATTERN -> TEMPLATE', as in {example}")
-            try:
-                groups = re.compile(pattern.strip()).groups
-            except re.error as error:
-                raise ValueError(f"no regular expression: {error}") from error
+            groups = compile_user_pattern(pattern.strip()).groups
             if any(int(number) > groups for number in re.findall(r"\\(\d+)", template)):
                 raise ValueError(f"{pair!r} names a group that its pattern does not have")
         return pairs

@@ -62,6 +62,8 @@ def told(tmp_path: Path, text: str) -> list[str]:
         (5, "include = [1]", "scope.include[0]: Input should be a text in quotes"),
         (8, 'patern = "a"', "unknown key scope.site[0].patern; did you mean pattern? Known here: id, engine, pattern,"),
         (8, 'pattern = "("', "scope.site[0].pattern: no regular expression"),
+        (8, f'pattern = "{"(" * 5_000}"', "scope.site[0].pattern: no regular expression: it is nested too deeply"),
+        (8, f'pattern = "a{{{"9" * 30}}}"', "scope.site[0].pattern: no regular expression: the repetition number"),
         (8, 'engine = "grep"', "scope.site[0].engine: Input should be 'regex', 'ast-grep' or 'command'"),
         (8, 'engine = "command"', "scope.site[0]: engine = 'command' needs run"),
         (10, 'network = "off"', "env.network: Input should be 'deny' or 'allow'"),
