@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from orchestrator.ci.lease import LeaseRecord
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.ports.forge import PullRequest
 
@@ -68,7 +69,5 @@ def read_handover(directory: Path) -> Handover:
         advice = "name a directory that `orchestrate ci run --handover` wrote"
         raise UsageProblem(f"{file}: {error.strerror}: {advice}") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or HANDOVER_FILE
-        problem = "is none that this version of orchestrate understands"
-        raise UsageProblem(f"{file} {problem} ({place}: {first['msg']})") from error
+        problem = describe_first_problem(error, HANDOVER_FILE)
+        raise UsageProblem(f"{file} is none that this version of orchestrate understands ({problem})") from error

@@ -3,8 +3,6 @@
 from functools import reduce
 from typing import Any
 
-from pydantic import ValidationError
-
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.run.state import RunState
@@ -17,12 +15,6 @@ def build_effective_config(state: RunState, *more: dict[str, Any]) -> Config:
         pydantic.ValidationError: they make no configuration.
     """
     return Config.model_validate(reduce(merge_settings, (*state.overrides, *more), state.run.settings))
-
-
-def describe_first_problem(error: ValidationError) -> str:
-    """Return the first thing that is wrong with settings: where and what."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 class LiveConfig:

@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 
 from pydantic import ValidationError
 
+from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.portable import manifest as manifests
 from worktrees.durable_files import replace_durably
@@ -113,10 +114,9 @@ def _manifest(stream: BinaryIO, archive: Path) -> manifests.Manifest:
     try:
         return manifests.Manifest.model_validate_json(b"".join(_content(stream, header.size, archive)))
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or manifests.MANIFEST_FILE
+        problem = describe_first_problem(error, manifests.MANIFEST_FILE)
         raise UsageProblem(
-            f"{archive} has a manifest that this version of orchestrate does not understand ({place}: {first['msg']}): "
+            f"{archive} has a manifest that this version of orchestrate does not understand ({problem}): "
             "import it with the version that wrote it, or a newer one"
         ) from error
 

@@ -15,10 +15,11 @@ from uuid import uuid4
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.config.live_config import build_effective_config, describe_first_problem
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Configure, InboxCommand
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.files.session_folder import open_session
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory

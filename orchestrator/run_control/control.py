@@ -13,10 +13,11 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from orchestrator.config.live_config import build_effective_config, describe_first_problem
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.engine.recovery.ref_repair import needs_ref_repair
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci

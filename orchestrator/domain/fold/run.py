@@ -67,6 +67,9 @@ def _(event: run.Noticed, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: run.BaselineRecorded, state: RunState) -> None:
+    unknown = [key for key in event.receipts if key not in state.receipts]
+    if unknown:
+        raise ValueError(f"{event.kind} names receipt {unknown[0]!r}, which was never recorded")
     state.baseline = event.receipts
 
 

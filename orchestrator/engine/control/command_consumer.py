@@ -9,7 +9,7 @@ import anyio
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.config.live_config import build_effective_config, describe_first_problem
+from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Configure, Deny, InboxCommand, Stop
@@ -17,6 +17,7 @@ from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import Interrupted, RunCancelled, Terminated
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.journal import Journal

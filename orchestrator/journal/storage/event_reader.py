@@ -9,6 +9,7 @@ from typing import Self, cast
 from pydantic import ValidationError
 
 from orchestrator.domain.event import RecordedEvent, UnknownEventError, parse_event
+from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.storage import problems, schema
 from orchestrator.journal.storage.checksums import INITIAL_SUM, EventColumns, chain_sum
@@ -277,8 +278,11 @@ def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
         return RecordedEvent(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
     except UnknownEventError as error:
         raise problems.NewerJournal(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
-    except (ValidationError, ValueError) as error:
-        what = f"event {seq} ({name}) does not have its shape ({error})"
+    except ValueError as error:
+        problem = str(error)
+        if isinstance(error, ValidationError):
+            problem = describe_first_problem(error, "the event")
+        what = f"event {seq} ({name}) does not have its shape ({problem})"
         raise problems.UnusableJournalEvent(path, seq - 1, what) from error
 
 

@@ -20,7 +20,7 @@ from orchestrator.domain.event import (
 from orchestrator.domain.event.base import Done, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
-from orchestrator.domain.event.run import EffectAbandoned, EngineStarted, Noticed
+from orchestrator.domain.event.run import BaselineRecorded, EffectAbandoned, EngineStarted, Noticed
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -274,3 +274,8 @@ def test_kinds_are_unique_and_every_intent_has_a_done_event_of_its_family() -> N
     for (kind, _), cls in EVENT_CLASSES.items():
         if issubclass(cls, Intent):
             assert kind.split(".")[0] in families, kind
+
+
+def test_a_baseline_of_receipts_that_were_never_recorded_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"baseline\.recorded names receipt 'x', which was never recorded"):
+        fold_events(record(BaselineRecorded(receipts=("x",))))

@@ -169,8 +169,10 @@ def test_an_event_of_an_unknown_version_is_refused_with_its_place(tmp_path: Path
 
 def test_a_damaged_event_is_told_with_its_place(tmp_path: Path) -> None:
     insert_raw(tmp_path / "journal.db", "run.noticed", 1, '{"level": "info"}')
-    with pytest.raises(JournalProblem, match=r"is damaged: event 1 \(run.noticed\) does not have its shape"):
+    with pytest.raises(JournalProblem, match=r"is damaged: event 1 \(run.noticed\) does not have its shape") as raised:
         fold_events(read_all_events(tmp_path / "journal.db"))
+    assert "(text: Field required)" in str(raised.value)
+    assert "pydantic" not in str(raised.value)
 
 
 WRITER = """
