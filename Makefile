@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench cases setup system node containers browser terminal constraints clean
+.PHONY: demo test lint bench cases fuzz setup system node containers browser terminal constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
@@ -20,6 +20,10 @@ test: node containers browser terminal $(STAMP)
 # All that is slow or extended, at full size: larger projects, every crash point, two hundred kills, every attack.
 cases: node containers browser terminal $(STAMP)
 	KILL_MOMENTS=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or extended"
+
+# Odd input for every way in: MINUTES=5, SEED=7 and TARGETS="journals archives" choose how long, which and what.
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzzing --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(TARGETS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
