@@ -22,7 +22,7 @@ from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERROR_CLASSES, ModelError
-from orchestrator.llm.output_parsing import format_location
+from orchestrator.llm.output_parsing import CONTAINER_ERRORS, format_location
 
 SCRIPTED_PREFIX = "scripted:"
 """The names of models that begin with this are paths of scripts."""
@@ -156,6 +156,8 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
 def _describe_problem(error: ErrorDetails) -> str:
     if error["type"] == "extra_forbidden":
         return "unknown key"
+    if error["type"] in CONTAINER_ERRORS and not error["loc"]:
+        return "has to be a table with `schema = 1` and items of [[reply]]"
     return error["msg"].removeprefix("Value error, ")
 
 

@@ -167,3 +167,11 @@ def test_an_item_of_a_wrong_kind_is_reported_with_file_item_and_field(
 def test_a_missing_script_is_a_usage_problem(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match=r"cannot read the script .*gone\.toml: No such file"):
         read_script(tmp_path / "gone.toml")
+
+
+@pytest.mark.parametrize("text", ["[1]", '"x"', "3", "null", "[[[]]]"])
+def test_a_document_that_is_no_table_is_told_as_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "play.json"
+    path.write_text(text)
+    with pytest.raises(UsageProblem, match=r"play\.json cannot be played:\n  the document: has to be a table with"):
+        read_script(path)
