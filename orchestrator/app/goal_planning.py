@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from orchestrator.app.run_creation import require_models
 from orchestrator.app.wiring import build_roles
+from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import Plan, PlanLimits
@@ -17,6 +18,7 @@ from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.goal.iterations import build_contract
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.forge.target_branch import require_target_branch
 from orchestrator.hands.local import open_local_hands
 from orchestrator.journal.journal import EventListener, Journal, SystemClock
 from orchestrator.llm.router import ModelRouter
@@ -44,19 +46,9 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
     project = await to_thread.run_sync(load_project_context, options)
     config = project.config
     await require_models(config, "planner")
+    await require_target_branch(project.repository, config)
     contract = build_contract(goal, config.gate.command, (settings.build_criterion() for settings in config.contract))
-    brief = PlanningBrief(
-        task=build_root_task(goal),
-        goal=goal,
-        contract=contract,
-        round=1,
-        limits=PlanLimits(
-            depth=0,
-            max_depth=config.plan.max_depth,
-            max_children=config.plan.max_children,
-            variants=tuple(sorted(config.roles.worker.variants)),
-        ),
-    )
+    brief = _build_brief(config, goal, contract)
     with tempfile.TemporaryDirectory(prefix="orchestrate-plan-") as scratch:
         redactor = await to_thread.run_sync(build_redactor, config)
         journal = Journal(Path(scratch), SystemClock(), redactor)
@@ -74,3 +66,13 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
     if isinstance(result, Plan | Handoff):
         return GoalPlan(contract, result)
     raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")
+
+
+def _build_brief(config: Config, goal: str, contract: Contract) -> PlanningBrief:
+    limits = PlanLimits(
+        depth=0,
+        max_depth=config.plan.max_depth,
+        max_children=config.plan.max_children,
+        variants=tuple(sorted(config.roles.worker.variants)),
+    )
+    return PlanningBrief(task=build_root_task(goal), goal=goal, contract=contract, round=1, limits=limits)

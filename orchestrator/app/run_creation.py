@@ -15,6 +15,7 @@ from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.run_start import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.factory import require_forge
+from orchestrator.forge.target_branch import require_target_branch
 from orchestrator.hands.local import preview_policy
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.policy_resolution import find_withheld_outputs
@@ -47,6 +48,7 @@ async def create_goal_run(options: Options, goal: str) -> RunLocation:
         )
     await require_models(project.config)
     await require_forge(project.repository, project.config)
+    await require_target_branch(project.repository, project.config)
     return await create_new_run(project, NewRun("goal", goal, project.config.pr.prefix), build_grant(project.config))
 
 
@@ -59,6 +61,7 @@ async def create_migration_run(options: Options, recipe: Recipe, work_filter: Wo
     from orchestrator.discovery.migration_events import discover_migration, require_installable  # a goal finds nothing
 
     project = await to_thread.run_sync(load_project_context, options)
+    await require_target_branch(project.repository, project.config)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)
     recipe = work_filter.apply_sample(recipe)
