@@ -130,7 +130,12 @@ class LiteLLMClient:
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
     async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        """Return what is wrong with the name or the credentials, with the variable to set; makes no call."""
+        """Return what is wrong with the name or the credentials, with the variable to set; makes no call.
+
+        litellm is loaded only for providers whose variables are not known here.
+        """
+        if (known := await run_sync(credentials.check_credentials, model, api_base, api_key_env)) is not None:
+            return known.problem
         return await run_sync(credentials.find_credential_problem, await self._loaded(), model, api_base, api_key_env)
 
     async def find_price(self, model: str) -> Price | None:

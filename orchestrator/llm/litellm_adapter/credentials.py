@@ -1,12 +1,15 @@
 """Facts about a model's name and key that need no call."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from orchestrator.domain.text.suggestions import find_similar_names
 from orchestrator.llm.errors import CredentialsMissing
+from orchestrator.llm.litellm_adapter.installed_models import find_listed_provider
 
 PLACEHOLDER_KEY = "none"
 """Sent to OpenAI-compatible servers that no key is configured for, so that the user's OpenAI key does not go there."""
@@ -20,6 +23,32 @@ UNBOUNDED_PROVIDERS = frozenset({"aiohttp_openai"})
 
 AWS_PROVIDERS = frozenset({"bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat"})
 EITHER_KEY_PROVIDERS = frozenset({"gemini"})
+
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "cerebras": ("CEREBRAS_API_KEY",),
+    "deepinfra": ("DEEPINFRA_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "gemini": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "moonshot": ("MOONSHOT_API_KEY",),
+    "nebius": ("NEBIUS_API_KEY",),
+    "novita": ("NOVITA_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "perplexity": ("PERPLEXITYAI_API_KEY",),
+    "together_ai": ("TOGETHERAI_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+}
+"""Provider → the variables of which one has to hold a key; those of other providers litellm is asked for."""
+
+
+@dataclass(frozen=True)
+class CredentialCheck:
+    """The answer to a check: the problem in a sentence, or None."""
+
+    problem: str | None = None
 
 
 def read_api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | None:
@@ -53,6 +82,31 @@ def is_third_party_endpoint(model: str, api_base: str) -> bool:
     return is_openai and host != "openai.com" and not host.endswith(".openai.com")
 
 
+def check_credentials(model: str, api_base: str | None, api_key_env: str | None) -> CredentialCheck | None:
+    """Return what can be said of a model's credentials without litellm; None where only litellm can tell. Blocks."""
+    prefix, slash, _ = model.partition("/")
+    if prefix in SIGN_IN_PROVIDERS:
+        return CredentialCheck()
+    if unbounded := find_unbounded_problem(model):
+        return CredentialCheck(unbounded)
+    provider = prefix if slash else find_listed_provider(model)
+    if provider not in KEY_VARIABLES and not (slash and provider in LOCAL_PROVIDERS):
+        return None
+    try:
+        has_key = read_api_key(model, api_base, api_key_env) is not None
+    except CredentialsMissing as problem:
+        return CredentialCheck(str(problem))
+    names = KEY_VARIABLES.get(provider, ())
+    if has_key or not names or any(os.environ.get(name, "").strip() for name in names):
+        return CredentialCheck()
+    shown = names if provider in EITHER_KEY_PROVIDERS else names[:1]
+    return CredentialCheck(_describe_missing_keys(model, " or ".join(shown), len(shown)))
+
+
+def _describe_missing_keys(model: str, names: str, count: int) -> str:
+    return f"{model}: no credentials; set the environment variable{'s' if count > 1 else ''} {names}"
+
+
 def find_credential_problem(litellm: Any, model: str, api_base: str | None, api_key_env: str | None) -> str | None:  # noqa: ANN401
     """Return what is wrong, in a sentence that names the variable to set; None when nothing is seen."""
     if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
@@ -73,7 +127,7 @@ def find_credential_problem(litellm: Any, model: str, api_base: str | None, api_
     if not missing:
         return None
     names = (" or " if provider in EITHER_KEY_PROVIDERS else " and ").join(missing)
-    return f"{model}: no credentials; set the environment variable{'s' if len(missing) > 1 else ''} {names}"
+    return _describe_missing_keys(model, names, len(missing))
 
 
 def describe_key_variable(model: str, api_key_env: str | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.domain.budget.price import MILLION, Price
 from orchestrator.llm.litellm_adapter.credentials import SIGN_IN_PROVIDERS
+from orchestrator.llm.litellm_adapter.installed_models import ModelEntries, find_listed_provider, load_model_entries
 
 STATED_COST_HEADER = "llm_provider-x-litellm-response-cost"
 
@@ -26,7 +27,7 @@ def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:
     provider = str((getattr(response, "_hidden_params", None) or {}).get("custom_llm_provider") or "")
     prefix, _, rest = model.partition("/")
     name = rest if rest and provider.startswith(prefix) else model
-    if _find_entry(litellm, provider, name) is None:
+    if _find_entry(litellm.model_cost, provider, name) is None:
         return None
     try:
         halves = litellm.cost_calculator.cost_per_token(
@@ -48,7 +49,22 @@ def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401
         name, provider, *_ = litellm.get_llm_provider(model=model)
     except Exception:  # noqa: BLE001  a name that nobody knows has no price; the call itself will say what is wrong
         return None
-    entry = _find_entry(litellm, provider, name)
+    return _read_price(_find_entry(litellm.model_cost, provider, name))
+
+
+def find_installed_price(model: str) -> Price | None:
+    """Return the price as `find_listed_price` does, without importing litellm. Blocks.
+
+    None also for the few names that only litellm can take apart.
+    """
+    prefix, slash, name = model.partition("/")
+    if prefix in SIGN_IN_PROVIDERS:
+        return None
+    provider = prefix if slash else find_listed_provider(model)
+    return _read_price(_find_entry(load_model_entries(), provider, name if slash else model))
+
+
+def _read_price(entry: Mapping[str, object] | None) -> Price | None:
     if entry is None:
         return None
     read, wrote = (_positive(entry.get(f"{side}_cost_per_token")) for side in ("input", "output"))
@@ -62,8 +78,7 @@ def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401
     )
 
 
-def _find_entry(litellm: Any, provider: str, name: str) -> Mapping[str, object] | None:  # noqa: ANN401  a module
-    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
+def _find_entry(prices: ModelEntries, provider: str, name: str) -> Mapping[str, object] | None:
     entry = prices.get(f"{provider}/{name}") or prices.get(name) or {}
     return entry if provider and str(entry.get("litellm_provider", "")).startswith(provider) else None
 
