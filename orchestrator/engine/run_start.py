@@ -1,7 +1,6 @@
 """The beginning of a run: its base, its branch, and what a person should know at once."""
 
 import os
-import shlex
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +13,9 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, get_run_suffix, make_slug
 from orchestrator.domain.text.listing import join_limited
-from orchestrator.errors import UsageProblem
-from worktrees.object_store.completeness import count_missing_objects, has_lfs_files
+from orchestrator.engine.base_requirements import require_all_objects, require_free_name
+from worktrees.object_store.completeness import has_lfs_files
 from worktrees.object_store.trees import read_tree_id
-from worktrees.ref_store.refs import list_refs
 from worktrees.repositories.repository import GitRepository
 
 _SHOWN = 5
@@ -48,9 +46,9 @@ async def build_first_events(
         UsageProblem: its PR branch cannot exist beside a branch that does, or the clone lacks files of the base.
     """
     base = new.base or CommitId(repository.read_head_commit())
-    await _require_all_objects(repository, base)
+    await require_all_objects(repository, base)
     branch = _build_branch_name(new, run)
-    await _require_free_name(repository, branch)
+    await require_free_name(repository, branch)
     started = RunStarted(
         run=run,
         mode=new.mode,
@@ -76,30 +74,6 @@ def _build_branch_name(new: NewRun, run: RunId) -> str:
     if new.mode == "migration":
         return f"{new.branch_prefix}{run}"
     return f"{new.branch_prefix}{make_slug(new.goal)}-{get_run_suffix(run)}"
-
-
-async def _require_free_name(repository: GitRepository, branch: str) -> None:
-    """Make sure that the branch can exist: git cannot keep `a/b` beside a branch `a`."""
-    refs = await list_refs(repository.git, "refs/heads/")
-    parts = branch.split("/")
-    for length in range(1, len(parts) + 1):
-        taken = "/".join(parts[:length])
-        if f"refs/heads/{taken}" in refs:
-            raise UsageProblem(
-                f"the PR branch {branch} cannot be made beside your branch {taken}: rename that one, "
-                "or choose another [pr] prefix"
-            )
-
-
-async def _require_all_objects(repository: GitRepository, base: CommitId) -> None:
-    """Make sure that the clone has every file of the base: nothing is fetched while a run goes on."""
-    missing = await count_missing_objects(repository.git, base)
-    if missing:
-        raise UsageProblem(
-            f"{repository.root} is a partial clone (git clone --filter), which lacks {missing} objects of commit "
-            f"{base[:12]}, and nothing is fetched while a run goes on. Fetch them first: "
-            f"git -C {shlex.quote(str(repository.root))} fetch --refetch --no-filter"
-        )
 
 
 async def _build_notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:

@@ -25,6 +25,7 @@ async def test_without_a_gate_nothing_is_started(bench: Bench) -> None:
     ("gate", "said"),
     [
         ({"command": "nonsense-command", "report": "auto"}, "was not found in the sandbox"),
+        ({"command": "python3 -m no_such_module", "report": "auto"}, "the sandbox has no Python module no_such_module"),
         ({"command": ": > kept; ./kept", "report": "exit-code"}, "cannot be executed in the sandbox"),
         ({"command": "python3 -m unittest -v nothing_here", "report": "unittest"}, "ran no test"),
         ({"command": "sleep 30", "report": "auto", "timeout_s": 0.5}, "did not end within"),

@@ -27,7 +27,7 @@ from orchestrator.domain.judging.check import (
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import BlobLost
-from orchestrator.judge.gate import check_runner
+from orchestrator.judge.gate import check_command, check_runner
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
 from orchestrator.judge.gate.flakiness import list_runs, read_outcomes
 from orchestrator.judge.reports import is_test_id
@@ -41,7 +41,7 @@ read -r canary && mkdir "${FILE%/*}/$canary" && cat >"${FILE%/*}/$canary/$canary
 export PYTHONPATH="${FILE%/*}/$canary${PYTHONPATH:+:$PYTHONPATH}"
 export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -p $canary"
 unset canary
-""".replace("FILE", check_runner.REPORT_VARIABLE)
+""".replace("FILE", check_command.REPORT_VARIABLE)
 CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
     "must_fail_by_assert": "that must fail by `assert`",
@@ -147,7 +147,7 @@ class CanaryRunner:
         return known
 
 
-def build_canary_injection(tests: Iterable[str]) -> check_runner.SandboxInjection:
+def build_canary_injection(tests: Iterable[str]) -> check_command.SandboxInjection:
     """Return the plugin with these of its tests, with names that are drawn anew. Blocks while it is read."""
     source = files("orchestrator.judge.canary").joinpath("pytest_plugin.py").read_text()
     plugin, module = f"p{secrets.token_hex(5)}", f"test_{secrets.token_hex(5)}"
@@ -157,7 +157,7 @@ def build_canary_injection(tests: Iterable[str]) -> check_runner.SandboxInjectio
         drawn_names[test] = drawn
         recorded_names[drawn] = test.replace("_", "-")
     text = f"{plugin}\n{source}\n\nMODULE = {module!r}\nNAMES = {drawn_names!r}\n"
-    return check_runner.SandboxInjection(_LOADING_SCRIPT, text, recorded_names)
+    return check_command.SandboxInjection(_LOADING_SCRIPT, text, recorded_names)
 
 
 def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:

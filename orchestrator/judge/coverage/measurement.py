@@ -13,7 +13,7 @@ from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.judging.check import CheckSpec
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.hands.execution.workspace_runner import run_command
-from orchestrator.judge.gate.check_runner import REPORT_VARIABLE
+from orchestrator.judge.gate.check_command import REPORT_VARIABLE
 from orchestrator.ports.hands import CommandEnding, Hands, ShellCommand
 
 _RESULT = "ORCHESTRATE_LINES"

@@ -11,8 +11,8 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _NO_MODULE = compile_lazily(r"No module named '?([\w.]+)")
 _INSTALL = (
     'let the run install it by deps under [env] of orchestrate.toml, for example deps = ["requirements.txt"] '
-    "(a fresh clone has no environment to lend, docs/tiers.md), install it into the environment of your checkout, or "
-    "bind where it lies with --read-only DIR"
+    "(a fresh clone has no environment to lend, docs/tiers.md), install it into the environment of your checkout "
+    "(.venv or node_modules), or bind where it lies (read_only under [hands], --read-only DIR)"
 )
 
 

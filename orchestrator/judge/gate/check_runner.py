@@ -5,8 +5,6 @@ Files may be put into the sandbox beside it, under names drawn anew for each run
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,39 +12,20 @@ from anyio import to_thread
 
 from orchestrator.domain.event.run import CheckFinished, CheckStarted
 from orchestrator.domain.ids import CommitId, Purpose, TreeId, build_check_id
-from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts
+from orchestrator.domain.judging.check import CheckSpec, Receipt, TestCounts
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
+from orchestrator.judge.gate.check_command import (
+    NO_INJECTION,
+    SandboxInjection,
+    build_check_command,
+    get_receipt_status,
+    read_check_report,
+)
 from orchestrator.judge.gate.flakiness import find_new_flakes
-from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.effect import record_effect
-from orchestrator.ports.hands import CommandEnding, CommandResult, Hands, ShellCommand
+from orchestrator.ports.hands import CommandResult, Hands
 from orchestrator.ports.ledger import Ledger
-
-REPORT_VARIABLE = "ORCHESTRATE_REPORT"
-"""The variable that holds where a check is to write its report."""
-
-
-@dataclass(frozen=True)
-class SandboxInjection:
-    """Lines of shell before the command, and what they read; `names` maps what was drawn to how it is recorded.
-
-    The lines are always the same, so that two runs differ in nothing that is kept.
-    """
-
-    before: str
-    stdin: str
-    names: Mapping[str, str]
-
-    def hide_drawn_names(self, text: str) -> str:
-        """Return a text as it is recorded, without anything that was drawn."""
-        for drawn, name in self.names.items():
-            text = text.replace(drawn, name)
-        return text
-
-
-NO_INJECTION = SandboxInjection("", "", {})
-
 
 _ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024
@@ -86,7 +65,7 @@ class CheckRunner:
         intent = CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose.text, facts=purpose.facts)
         async with record_effect(self._ledger, intent) as check:
             workspace = await self._hands.open_workspace(commit, purpose)
-            command = self._build_command(spec, injection)
+            command = build_check_command(spec, self._output_bytes, injection)
             try:
                 result = await run_command(workspace, command)
             finally:
@@ -96,30 +75,16 @@ class CheckRunner:
             check.extra_events = await find_new_flakes(self._ledger, receipt)
         return receipt
 
-    def _build_command(self, spec: CheckSpec, injection: SandboxInjection) -> ShellCommand:
-        line = spec.run.replace("{report}", f'"${REPORT_VARIABLE}"')
-        if spec.report in {ReportFormat.AUTO, ReportFormat.JUNIT} and line == spec.run:
-            line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${REPORT_VARIABLE}"\n{line}'
-        return ShellCommand(
-            line=injection.before + line,
-            stdin=injection.stdin,
-            timeout_s=spec.timeout_s,
-            output_bytes=self._output_bytes,
-            files={REPORT_VARIABLE: "report.xml"},
-        )
-
     async def _build_receipt(
         self, key: str, spec: CheckSpec, tree: TreeId, line: str, result: CommandResult, injection: SandboxInjection
     ) -> Receipt:
-        report = await to_thread.run_sync(_read_report, spec, result)
+        report = await to_thread.run_sync(read_check_report, spec, result)
         counts, tests, problem = TestCounts(), None, report.problem
         if report.outcomes is not None:
             outcomes = {injection.hide_drawn_names(test): outcome for test, outcome in report.outcomes.items()}
             counts = TestCounts.count_outcomes(outcomes.values())
             stored = json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
             tests = await self._ledger.store_bytes(stored.encode())
-        if result.ending in _EXPLAINED:
-            problem = result.detail
         return Receipt(
             key=key,
             check=build_check_key(spec),
@@ -127,7 +92,7 @@ class CheckRunner:
             argv=hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest(),
             tree=tree,
             environment=self.environment,
-            status=_STATUS.get(result.ending) or ReceiptStatus(result.ending),
+            status=get_receipt_status(result),
             exit_code=result.exit_code,
             seconds=round(result.seconds, 3),
             counts=counts,
@@ -143,22 +108,10 @@ class CheckRunner:
         return await self._ledger.store_text(text)
 
 
-_STATUS = {CommandEnding.EXITED: ReceiptStatus.COMPLETED, CommandEnding.LIMIT: ReceiptStatus.KILLED}
-"""The statuses that are not called as the command's end is."""
-_EXPLAINED = frozenset({CommandEnding.LIMIT, CommandEnding.NOT_STARTED})
-"""Endings of which the sandbox itself says why."""
-
-
 def build_check_key(spec: CheckSpec) -> str:
     """Return the check's id with a hash of all that defines it: receipts of another definition never count."""
     definition = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
     return build_check_id(spec.id, hashlib.sha256(definition.encode()).hexdigest()[:8])
-
-
-def _read_report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
-    if result.ending != CommandEnding.EXITED:
-        return ParsedReport()
-    return parse_report(spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
 
 
 def _read_output(log: Path) -> str:

@@ -16,7 +16,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.workspace_runner import run_and_read
-from orchestrator.judge.gate.check_runner import REPORT_VARIABLE
+from orchestrator.judge.gate.check_command import REPORT_VARIABLE
 from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.reports import parse_report
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
