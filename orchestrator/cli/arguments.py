@@ -62,6 +62,16 @@ def _combine_options(*options: Decorator) -> Decorator:
     return apply_options
 
 
+def add_model_option(text: str) -> Decorator:
+    """Return the option of models, with this help."""
+    return click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help=text)
+
+
+def add_budget_option(text: str) -> Decorator:
+    """Return the option of the budget in dollars, with this help."""
+    return click.option("--budget-usd", type=DollarLimit(), metavar="USD", help=text)
+
+
 repository_options = _combine_options(
     click.option("--repo", type=DIRECTORY, default=Path(), help="The repository; the current directory if not given."),
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
@@ -89,13 +99,11 @@ contract_options = _combine_options(
         help="What has to exit 0 on the final state, run by the harness itself; as often as you like.",
     ),
 )
-goal_options = _combine_options(
-    click.option(
-        "--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'."
-    ),
-    contract_options,
-    click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for."),
+gate_option = click.option(
+    "--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'."
 )
+target_option = click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
+goal_options = _combine_options(gate_option, contract_options, target_option)
 detach_option = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
 no_cache_option = click.option(
     "--no-cache", is_flag=True, help="Run every step of a migration, also on files whose result is known."
@@ -116,7 +124,7 @@ resume_options = _combine_options(
     detach_option,
     engine_limit_options,
     no_cache_option,
-    click.option("--budget-usd", type=DollarLimit(), metavar="USD", help="A new budget of the run, or unlimited."),
+    add_budget_option("A new budget of the run, or unlimited."),
     settings_option,
 )
 run_options = _combine_options(engine_limit_options, no_sandbox_option, config_options, json_option)
@@ -127,9 +135,9 @@ def add_role_options(
 ) -> Decorator:
     """Return the options of models, workers, budget and approval; the arguments are the texts of their help."""
     return _combine_options(
-        click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help=models),
+        add_model_option(models),
         click.option("--max-workers", type=click.IntRange(1), help=workers),
-        click.option("--budget-usd", type=DollarLimit(), metavar="USD", help=budget),
+        add_budget_option(budget),
         click.option(
             "--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval]."
         ),

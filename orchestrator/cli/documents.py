@@ -59,22 +59,6 @@ class CommandDocument(Document, schema="orchestrate.command/1"):
     cancelled: Omittable[Cancellation] = None
 
 
-class RequirementCheck(ReadModel):
-    """One thing that a run needs."""
-
-    name: str
-    ok: bool
-    warning: bool
-    detail: str
-
-
-class DoctorDocument(Document, schema="orchestrate.doctor/1"):
-    """The output of `doctor`."""
-
-    ok: bool
-    findings: tuple[RequirementCheck, ...]
-
-
 class PlanDocument(Document, schema="orchestrate.plan/1"):
     """The output of `plan`: the contract, and the planner's plan, or its handoff where there is nothing to do."""
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.ci.job_outputs import JobResultDocument, PublishedDocument
 from orchestrator.cli import documents
+from orchestrator.doctor.document import DoctorDocument
 from orchestrator.migrate.scope.plan_report import InventoryDocument
 from orchestrator.replay.comparison.report_model import ReplayDocument
 from orchestrator.report.cost.model import CostReport
@@ -60,7 +61,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     documents.RepairDocument: "repair",
     CollectionResult: "gc",
     documents.HandsExecDocument: "hands exec",
-    documents.DoctorDocument: "doctor",
+    DoctorDocument: "doctor",
     documents.SchemasDocument: "config schema without a name",
     documents.ConfigDocument: "config show",
     documents.EventLine: "each line of logs; the other fields are those of its kind and version",

@@ -5,15 +5,17 @@ import platform
 import shutil
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from anyio import to_thread
 
 from orchestrator.config.roles import ModelSettings
+from orchestrator.doctor.budget_checks import check_budget
+from orchestrator.doctor.finding import DoctorFinding
+from orchestrator.doctor.gate_trial import try_gate
+from orchestrator.doctor.repository_checks import check_repository
 from orchestrator.domain.refs import is_own_ref
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
-from orchestrator.engine.commits import build_commit_style
 from orchestrator.errors import OrchestrateError
 from orchestrator.forge.factory import open_forge_repository
 from orchestrator.hands.local import open_local_hands
@@ -35,20 +37,12 @@ _UNUSED = "no configured model falls under this key, so its limits hold for noth
 _MIN_FREE_BYTES = 2 * 1024**3
 
 
-@dataclass(frozen=True)
-class DoctorFinding:
-    """The result of one check. A problem that is only a warning keeps nothing from working."""
-
-    name: str
-    is_ok: bool
-    detail: str
-    is_warning: bool = False
-
-
-async def check_requirements(options: Options, *, in_ci: bool = False) -> AsyncIterator[DoctorFinding]:
+async def check_requirements(
+    options: Options, *, in_ci: bool = False, runs_gate: bool = False
+) -> AsyncIterator[DoctorFinding]:
     """Check everything a run needs, one finding at a time; nothing is changed and no model is called.
 
-    With `in_ci` also what a job of a CI system needs.
+    With `in_ci` also what a job of a CI system needs; with `runs_gate` the gate is run to its end, not only started.
     """
     yield DoctorFinding("python", sys.version_info >= (3, 11), platform.python_version())
     yield await _check_git()
@@ -60,14 +54,17 @@ async def check_requirements(options: Options, *, in_ci: bool = False) -> AsyncI
     yield DoctorFinding("repository", True, f"{project.repository.root}, {project.repository.read_head_commit()[:12]}")
     yield _check_disk(project.state.path)
     yield await _check_locks(project)
-    for finding in await _check_sandbox(project):
+    for finding in await check_repository(project):
         yield finding
-    yield _check_gate(project)
+    for finding in await _check_sandbox(project, runs_gate=runs_gate):
+        yield finding
     for finding in await _check_signing(project):
         yield finding
     for finding in await _check_forge(project):
         yield finding
     for finding in await _check_models(project):
+        yield finding
+    for finding in await check_budget(project.config):
         yield finding
     if in_ci:
         from orchestrator.doctor.ci_checks import check_ci_job
@@ -113,8 +110,8 @@ async def _check_locks(project: ProjectContext) -> DoctorFinding:
     return DoctorFinding("git locks", not problems, "; ".join(problems) or "none was left", is_warning=True)
 
 
-async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:
-    """Return all findings of the sandbox at once.
+async def _check_sandbox(project: ProjectContext, *, runs_gate: bool) -> list[DoctorFinding]:
+    """Return all findings of the sandbox, and of the gate in it, at once.
 
     Nothing may be yielded out of a task group: a reader who goes away would leave it open.
     """
@@ -128,22 +125,18 @@ async def _check_sandbox(project: ProjectContext) -> list[DoctorFinding]:
             for name, text in hands.policy_summary.items():
                 if name not in {"commands", "self-test"}:
                     findings.append(DoctorFinding(f"sandbox {name}", True, text))
-            return findings
+            return findings + await try_gate(project, hands, is_whole=runs_gate)
     except OrchestrateError as error:
         return [DoctorFinding("sandbox", False, str(error))]
 
 
-def _check_gate(project: ProjectContext) -> DoctorFinding:
-    command = project.config.gate.command
-    missing = 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
-    return DoctorFinding("gate", bool(command), command or missing, is_warning=True)
-
-
 async def _check_signing(project: ProjectContext) -> list[DoctorFinding]:
     """Sign a commit that no ref will hold, where commits are to be signed."""
-    style = build_commit_style(project.config.commits)
-    if style.signature == "never":
+    if project.config.commits.sign == "never":
         return []
+    from orchestrator.engine.commits import build_commit_style  # few sign, and it takes its time to load
+
+    style = build_commit_style(project.config.commits)
     try:
         await try_signing(project.repository.git, style)
     except GitError as error:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.doctor.checks import DoctorFinding
+from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.llm.litellm_adapter.credentials import get_key_variable
 from orchestrator.project.options import ProjectContext

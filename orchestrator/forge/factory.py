@@ -5,9 +5,9 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.config.model import Config
-from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.github.endpoint import RepositoryEndpoint
@@ -16,6 +16,9 @@ from orchestrator.ports.forge import Forge, ForgeRepository
 from worktrees.errors import GitError, UnknownRemote
 from worktrees.ref_store.remote_refs import get_push_url
 from worktrees.repositories.repository import GitRepository
+
+if TYPE_CHECKING:
+    from orchestrator.domain.run.state import RunState
 
 _HOST = r"(?:[^/@\s]+@)?[^/\s:]+"
 _OWNER_NAME = compile_lazily(
@@ -67,7 +70,7 @@ async def open_forge_repository(
 
 @asynccontextmanager
 async def open_forge(
-    repository: GitRepository, pages: Path, config: Config, state: RunState, tell: Callable[[str], Awaitable[None]]
+    repository: GitRepository, pages: Path, config: Config, state: "RunState", tell: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[Forge]:
     """Open the forge of a run while the block lasts; `pages` is where the local one writes, `tell` hears of waits."""
     if config.pr.forge == "local":

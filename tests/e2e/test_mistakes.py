@@ -91,6 +91,7 @@ MISTAKES = {
     "a gate whose Python module is not there": Mistake(
         7, words=("run", "x", *MODELS, "--gate", "python3 -m no_such_runner")
     ),
+    "a target branch that does not exist": Mistake(2, words=(*RUN, "--target", "mian")),
     "a gate that hangs": Mistake(7, words=("run", "x", *MODELS, "--gate", "sleep 60", "--set", "gate.timeout_s=1")),
     "a gate that floods": Mistake(7, words=("run", "x", *MODELS, "--gate", "yes", "--set", "hands.output_mb=1")),
     "an archive that is damaged": Mistake(2, write_file("../a.orch", "junk"), words=("run", "import", "HOME/a.orch")),

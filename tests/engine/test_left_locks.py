@@ -10,7 +10,8 @@ from threading import Timer
 import pytest
 
 from orchestrator.app.run_execution import RunExit
-from orchestrator.doctor.checks import DoctorFinding, check_requirements
+from orchestrator.doctor.checks import check_requirements
+from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.domain.event.work import CandidateTaking
 from orchestrator.errors import RepositoryLocked
 from orchestrator.journal.journal import Journal, SystemClock

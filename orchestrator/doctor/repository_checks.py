@@ -1,0 +1,46 @@
+"""Check what the repository and its base commit ask of a run."""
+
+from collections.abc import Awaitable, Sequence
+
+from orchestrator.doctor.finding import DoctorFinding
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.engine.base_requirements import require_all_objects, require_free_name
+from orchestrator.errors import OrchestrateError
+from orchestrator.forge.target_branch import require_target_branch
+from orchestrator.project.options import ProjectContext
+from worktrees.object_store.completeness import has_lfs_files, list_submodules
+from worktrees.safety.path_rules import escape_path
+
+_SHOWN = 5
+
+
+async def check_repository(project: ProjectContext) -> Sequence[DoctorFinding]:
+    """Return a finding for all that a run would refuse, or that its workspaces lack."""
+    repository, config = project.repository, project.config
+    base = repository.read_head_commit()
+    findings = [
+        *await _check_requirement("base", require_all_objects(repository, base)),
+        *await _check_requirement("pr prefix", require_free_name(repository, f"{config.pr.prefix}goal")),
+    ]
+    if config.pr.target:
+        wrong = await _check_requirement("target", require_target_branch(repository, config))
+        findings += wrong or [DoctorFinding("target", True, config.pr.target)]
+    if submodules := await list_submodules(repository.git, base):
+        text = (
+            f"{join_limited(map(escape_path, submodules), _SHOWN)}: an empty directory in workspaces; what the gate "
+            "needs of it goes into the repository, or into deps under [env]"
+        )
+        findings.append(DoctorFinding("submodules", False, text, is_warning=True))
+    if await has_lfs_files(repository.git, base):
+        text = "files are only pointers in workspaces: leave tests that read their content out of the gate"
+        findings.append(DoctorFinding("git lfs", False, text, is_warning=True))
+    return findings
+
+
+async def _check_requirement(name: str, requirement: Awaitable[None]) -> Sequence[DoctorFinding]:
+    """Return a finding if the requirement is not met."""
+    try:
+        await requirement
+    except OrchestrateError as problem:
+        return [DoctorFinding(name, False, str(problem))]
+    return []

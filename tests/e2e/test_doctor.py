@@ -1,0 +1,145 @@
+"""`doctor` names what a run of the same words would trip over, before a model is called and within a second."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from orchestrator.doctor import gate_trial
+from tests.running.cli import Finished, environment
+from tests.running.in_process import orchestrate
+from tests.running.mistakes import add_submodule
+from tests.running.projects import GATE, calculator, git
+
+pytestmark = [pytest.mark.sandbox]
+
+LOCAL = ("--set", "roles.default.model=openai/local", "--set", "roles.default.api_base=http://127.0.0.1:9/v1")
+WAYS_TO_MEND = (".venv", "deps under [env]", "read_only under [hands]")
+UNLOADED = """
+import json, sys
+from orchestrator.cli.main import main
+try:
+    main()
+finally:
+    print(json.dumps(sorted({"litellm", "openai", "textual", "git"} & set(sys.modules))), file=sys.stderr)
+"""
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return calculator(tmp_path / "repo")
+
+
+def doctor(repo: Path, *words: str) -> Finished:
+    state = ("--repo", str(repo), "--state", str(repo.parent / "state"))
+    return orchestrate("doctor", "--json", *state, *words, cwd=repo.parent)
+
+
+def details(done: Finished, name: str, *, is_problem: bool) -> str:
+    """Return what is said of all findings of a name, of which none or all are problems or warnings."""
+    found = [finding for finding in done.json["findings"] if finding["name"] == name]
+    assert {is_problem} == {not finding["ok"] for finding in found}, done.out
+    return " ".join(finding["detail"] for finding in found)
+
+
+@pytest.mark.parametrize("gate", ["no-such-program -q", "make-believe && true", "python3 -m no_such_module -q"])
+def test_a_gate_whose_program_the_sandbox_lacks_is_a_problem_with_three_ways_to_mend_it(repo: Path, gate: str) -> None:
+    done = doctor(repo, "--gate", gate)
+    assert done.code == 7
+    said = details(done, "gate", is_problem=True)
+    assert "not found in the sandbox" in said or "the sandbox has no Python module no_such_module" in said
+    assert all(way in said for way in WAYS_TO_MEND)
+
+
+def test_a_gate_that_starts_is_judged_as_a_run_judges_its_base(repo: Path) -> None:
+    green = doctor(repo, "--gate", GATE)
+    assert "2 passed, 0 failed" in details(green, "gate", is_problem=False)
+    empty = doctor(repo, "--gate", "python3 -m unittest -v -k nothing_here", "--set", "gate.report=unittest")
+    assert "ran no test on the base" in details(empty, "gate", is_problem=True)
+    red = doctor(repo, "--gate", "echo 'error: no such table'; exit 3")
+    assert red.code == 0
+    assert "exits 3 on the base" in details(red, "gate", is_problem=True)
+    assert "(error: no such table)" in details(red, "gate", is_problem=True)
+
+
+def test_a_long_gate_is_only_started_unless_its_end_is_asked_for(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_trial, "TRIAL_S", 0.3)
+    gate = ("--gate", f"sleep 0.8; {GATE}")
+    assert "orchestrate doctor --run-gate" in details(doctor(repo, *gate), "gate", is_problem=False)
+    assert "2 passed" in details(doctor(repo, *gate, "--run-gate"), "gate", is_problem=False)
+
+
+def test_dependencies_go_first_so_that_a_gate_that_needs_them_is_not_tried(repo: Path) -> None:
+    done = doctor(repo, "--gate", "no-such-program", "--set", 'env.deps=["requirements.txt"]')
+    assert "deps under [env] are installed first" in details(done, "gate", is_problem=False)
+    failed = doctor(repo, "--gate", "true", "--set", 'env.deps=["requirements.txt"]', "--run-gate")
+    assert "requirements.txt" in details(failed, "gate", is_problem=True)
+
+
+PRICED = (
+    "--set",
+    'prices."openai/local".input_usd_per_mtok=1',
+    "--set",
+    'prices."openai/local".output_usd_per_mtok=1',
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--budget-usd", "5"), "the $5.00 of [budget] cannot be kept"),
+        (("--set", "budget.leaf.usd=0.5"), "the $0.50 of [budget.leaf] cannot be kept"),
+        (("--set", "budget.roles.judge.usd=2"), "the $2.00 of [budget.roles.judge] cannot be kept"),
+        (("--budget-usd", "5", "--set", "budget.tokens=100000"), ""),
+        (("--budget-usd", "5", *PRICED), ""),
+        (("--budget-usd", "5", "--set", "roles.default.model=openrouter/x/y", "--set", "roles.default.api_base="), ""),
+    ],
+)
+def test_a_limit_in_dollars_needs_models_of_known_price(repo: Path, words: Sequence[str], said: str) -> None:
+    done = doctor(repo, *LOCAL, *words)
+    found = details(done, "budget", is_problem=bool(said))
+    assert said in found
+    if said:
+        assert done.code == 7
+        assert "Set tokens beside usd" in found
+
+
+def test_a_run_without_a_limit_is_a_warning(repo: Path) -> None:
+    done = doctor(repo, *LOCAL)
+    assert done.code == 0
+    assert "may spend without limit" in details(done, "budget", is_problem=True)
+
+
+def test_submodules_are_named_as_empty_directories(repo: Path) -> None:
+    add_submodule(repo)
+    done = doctor(repo)
+    assert done.code == 0
+    assert "vendor/library: an empty directory in workspaces" in details(done, "submodules", is_problem=True)
+
+
+def test_what_a_run_would_refuse_of_the_repository_is_a_problem(repo: Path) -> None:
+    git(repo, "branch", "orchestrate")
+    done = doctor(repo, "--target", "mian")
+    assert done.code == 7
+    assert "did you mean main?" in details(done, "target", is_problem=True)
+    assert "rename that one" in details(done, "pr prefix", is_problem=True)
+
+
+def test_neither_litellm_nor_a_git_library_is_loaded_for_models_and_their_prices(repo: Path) -> None:
+    where = ("doctor", "--json", "--repo", str(repo), "--state", str(repo.parent / "state"))
+    model = ("--gate", GATE, "--budget-usd", "5", "--set", "roles.default.model=openai/gpt-5-mini")
+    done = subprocess.run(
+        [sys.executable, "-c", UNLOADED, *where, *model],
+        env=environment(repo.parent, OPENAI_API_KEY="sk-test"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stderr.splitlines()[-1]) == []
+    findings = {finding["name"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert findings["budget"]["detail"] == "$5.00 for a run"
+    assert findings["model worker"]["ok"]
