@@ -146,7 +146,7 @@ def test_logs_tell_the_story_in_order(ask: Verb) -> None:
 def test_show_prints_verdicts_and_receipts_and_how_to_run_them_again(
     ask: Verb, carried: tuple[Path, Finished], tmp_path: Path
 ) -> None:
-    shown = ask("show", "latest", "discounts").out
+    shown = ask("show", "latest", "discounts", "--all").out
     assert "attempt 1 (fresh)" in shown
     assert "verdict: revise" in shown
     assert "$ python3 -m unittest -v" in shown

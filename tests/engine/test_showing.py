@@ -40,7 +40,7 @@ async def test_every_receipt_that_is_shown_runs_again_with_the_same_end(bench: B
     assert (lens["lens"], lens["votes"], lens["approvals"], lens["spent"]["calls"]) == ("diff", 1, 1, 1)
     assert "  escaped: 0 of 1, no basis yet" in ask("report", "latest", "sum").out
     assert ask("report", "latest", "ghost").code == 2
-    shown = ask("show", "latest", "sum").out.splitlines()
+    shown = ask("show", "latest", "sum", "--all").out.splitlines()
     assert "  verdict: revise (red-tests)" in shown
     assert "  fails now (2): test_calc.CalcTest.test_add, test_calc.CalcTest.test_double" in shown
     assert "  against the base: no test differs" in shown

@@ -1,5 +1,6 @@
 """`orchestrate show`."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @pass_run_target
+@click.option("--all", "everything", is_flag=True, help="Every receipt with its output and a line that runs it again.")
 @json_option
-def show_command(target: "RunTarget", as_json: bool) -> None:
-    """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file,
-    or the task in which a model works on one.
+def show_command(target: "RunTarget", everything: bool, as_json: bool) -> None:
+    """Show TASK of RUN: the outcome and its cause, what to do next, then attempts, verdicts and the receipts
+    they rest on. In a migration, TASK is a file, or the task in which a model works on one.
 
     One word that is no run means a task, file or question of the latest run. Without TASK: the goal as a whole.
 
@@ -41,21 +43,30 @@ def show_command(target: "RunTarget", as_json: bool) -> None:
     blobs, log = TolerantBlobs(target.directory), CheckLog()
     with read_state_tolerantly(target.directory) as found:
         fill_log(target.directory, log)
-        _print(found, target.name or ROOT_TASK, blobs, log, as_json)
+        _print_target(_Shown(found, blobs, log, everything, as_json), target.name or ROOT_TASK)
     blobs.raise_problem()
 
 
-def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_json: bool) -> None:
-    if found.run.mode == "migration" and task not in found.tasks:
-        if task == ROOT_TASK:
-            run = found.run.run
-            raise UsageProblem(
-                f"say which file: orchestrate show {run} FILE; orchestrate migrate report {run} lists them"
-            )
-        file = get_file_record(found, task)
-        evidence = build_file_evidence(found, file, log, blobs.get)
-        print_document(evidence, render_file_evidence(found, file, blobs.get, log), as_json)
+@dataclass(frozen=True)
+class _Shown:
+    state: RunState
+    blobs: TolerantBlobs
+    log: CheckLog
+    everything: bool
+    as_json: bool
+
+
+def _print_target(shown: _Shown, name: str) -> None:
+    state, blobs, log = shown.state, shown.blobs, shown.log
+    if state.run.mode == "migration" and name not in state.tasks:
+        if name == ROOT_TASK:
+            hint = f"orchestrate show {state.run.run} FILE; orchestrate migrate report {state.run.run} lists them"
+            raise UsageProblem(f"say which file of the migration: {hint}")
+        file = get_file_record(state, name)
+        evidence = build_file_evidence(state, file, log, blobs.get)
+        print_document(evidence, render_file_evidence(state, file, blobs.get, log), shown.as_json)
         return
-    wanted = get_task(found, task)
-    details = build_task_details(found, wanted, log, blobs.get)
-    print_document(details, render_task_details(found, wanted, blobs.get, log), as_json)
+    task = get_task(state, name)
+    details = build_task_details(state, task, log, blobs.get)
+    lines = render_task_details(state, task, blobs.get, log, is_folded=not shown.everything)
+    print_document(details, lines, shown.as_json)

@@ -2,7 +2,7 @@
 
 import shlex
 
-from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import format_count
@@ -60,4 +60,14 @@ def suggest_task_step(state: RunState, task: TaskState) -> str:
         return f"orchestrate retry {words} --note TEXT: have it tried again, with a note to the worker"
     if not task.status.is_terminal and state.ended is None:
         return f"orchestrate logs {words} --follow: see what happens at it"
+    return ""
+
+
+def suggest_file_step(state: RunState, file: FileRecord) -> str:
+    """Return a command to type about a file of a migration and what it does; empty where there is nothing to do."""
+    words = f"{state.run.run} {shlex.quote(file.path)}"
+    if file.status == FileStatus.MERGED:
+        return f"orchestrate diff {words}: look at what landed"
+    if file.status.is_left_over:
+        return f"orchestrate migrate retry {words} --note TEXT: have it tried again, with a note to models"
     return ""

@@ -18,6 +18,9 @@ from orchestrator.errors import UsageProblem
 from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
 from orchestrator.report.run.model import CriterionResult
+from orchestrator.report.run.next_step import suggest_file_step, suggest_next_step, suggest_task_step
+from orchestrator.report.run.outcome_sentence import describe_run_outcome, describe_task_outcome
+from orchestrator.report.task.folded_receipts import render_folded_receipts
 from orchestrator.report.task.receipt import (
     CheckLog,
     ReadBlob,
@@ -25,6 +28,7 @@ from orchestrator.report.task.receipt import (
     find_difference,
     iterate_receipt_keys,
     quote_text,
+    render_difference_lines,
     render_receipt_lines,
 )
 
@@ -121,19 +125,68 @@ def _build_receipts(
 
 
 def render_task_details(
-    state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog = _NOTHING
+    state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog = _NOTHING, *, is_folded: bool = False
 ) -> Iterator[str]:
-    """Yield the history of a task, then each receipt with a command that runs it again."""
-    yield from render_task_history(state, task)
-    for receipt in list_task_receipts(state, task):
+    """Yield what decides about a task, its history, then its receipts; not `is_folded` each of them in full."""
+    yield _render_title(task)
+    yield from _render_decision(state, task, read_blob, log)
+    yield ""
+    yield from _render_history(state, task)
+    receipts = list_task_receipts(state, task)
+    if is_folded:
+        yield from render_folded_receipts(state, receipts, _list_decisive_keys(state, task), log, read_blob)
+        return
+    for receipt in receipts:
         yield ""
         yield from render_receipt_lines(receipt, state, log, read_blob)
 
 
+def _render_decision(state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog) -> Iterator[str]:
+    """Yield the outcome in a sentence, what can be done next, the reasons, and the tests that fail."""
+    if task.spec.id == ROOT_TASK:
+        sentence, step = describe_run_outcome(state), suggest_next_step(state)
+    else:
+        sentence, step = describe_task_outcome(task), suggest_task_step(state, task)
+    yield strip_controls(sentence)
+    if step:
+        yield f"next: {strip_controls(step)}"
+    if task.status.is_reached:
+        return
+    reasons = task.verdict.verdict.reasons if task.verdict else ()
+    for reason in reasons or filter(None, (task.reason,)):
+        yield f"  {quote_text(reason)}"
+    for key in reversed(_list_decisive_keys(state, task)):
+        difference = find_difference(state, state.receipts[key], log, read_blob)
+        if difference is not None and not difference.is_green:
+            yield from render_difference_lines(difference)
+            return
+
+
+def _list_decisive_keys(state: RunState, task: TaskState) -> list[str]:
+    """Return the receipts for which a task did not land, or criteria of the contract are not met; else none."""
+    if task.spec.id == ROOT_TASK:
+        findings = state.goal.iterations[-1].findings if state.goal.iterations else ()
+        return [finding.receipt for finding in findings if finding.receipt and not finding.met]
+    if task.status.is_reached:
+        return []
+    keys = list(task.verdict.verdict.receipts) if task.verdict else []
+    if task.ejection is not None:
+        keys += task.ejection.receipts
+    return keys
+
+
 def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
     """Yield the goal of a task, and each attempt with its verdict and reasons."""
+    yield _render_title(task)
+    yield from _render_history(state, task)
+
+
+def _render_title(task: TaskState) -> str:
+    return f"{task.spec.id}  {task.status}  {to_one_line(task.spec.title, _TITLE_CHARS)}"
+
+
+def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
     spec = task.spec
-    yield f"{spec.id}  {task.status}  {to_one_line(spec.title, _TITLE_CHARS)}"
     yield f"  {quote_text(spec.outcome)}"
     for point in spec.acceptance:
         yield f"  - {quote_text(point)}"
@@ -232,8 +285,10 @@ def _find_last_ejection(state: RunState, file: FileRecord) -> UnitEjected | None
 def render_file_evidence(
     state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
 ) -> Iterator[str]:
-    """Yield a file, its reason and the evidence of its ejection."""
+    """Yield a file, what can be done next, its reason and the evidence of its ejection."""
     yield f"{file.path}  {file.status}"
+    if step := suggest_file_step(state, file):
+        yield f"next: {strip_controls(step)}"
     if file.reason:
         yield f"  {strip_controls(file.reason)}"
     if file.signature:

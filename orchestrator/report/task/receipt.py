@@ -64,14 +64,14 @@ def find_difference(state: RunState, receipt: Receipt, log: CheckLog, read_blob:
     baseline = state.get_baseline_receipts().get(receipt.check)
     if baseline is None or baseline.key == receipt.key:
         return None
-    before, now = _read_outcomes(baseline, read_blob), _read_outcomes(receipt, read_blob)
+    before, now = read_outcomes(baseline, read_blob), read_outcomes(receipt, read_blob)
     if before is None or now is None:
         return None
     found = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
     return found.model_copy(update={"flaky": log.flaky.get((receipt.check, receipt.tree), ())})
 
 
-def _read_outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
+def read_outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
     """Return the outcomes by test id; None if there are none, or they cannot be read any more."""
     if receipt.tests is None:
         return None

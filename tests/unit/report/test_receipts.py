@@ -17,6 +17,7 @@ from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.task.details import build_file_evidence
+from orchestrator.report.task.folded_receipts import render_folded_receipts
 from orchestrator.report.task.receipt import (
     CheckLog,
     build_rerun_command,
@@ -24,6 +25,7 @@ from orchestrator.report.task.receipt import (
     render_difference_lines,
     render_receipt_lines,
 )
+from tests.running import goal_events
 from tests.running.projects import git, repository
 
 BASE, TREE = TreeId("b" * 40), TreeId("c" * 40)
@@ -85,6 +87,34 @@ def test_canaries_have_no_line_that_runs_them_again_for_only_the_harness_can() -
     assert build_rerun_command(canaries) is None
     assert not any(line.startswith("  again") for line in render_receipt_lines(canaries, RunState(), CheckLog(), read))
     assert build_rerun_command(receipt(TREE))
+
+
+def test_canaries_that_ended_as_on_the_base_take_one_line_and_others_are_shown() -> None:
+    state, now, log = run_state()
+    state.started = goal_events.begun()[0]  # type: ignore[assignment]
+    wanted = json.dumps({"canary_1::must-pass": "passed", "canary_1::must-fail": "failed"})
+    wrong = wanted.replace("failed", "passed")
+    run = now.model_copy(update={"check": "canary.1", "counts": TestCounts(passed=1, failed=5), "tests": wanted})
+    state.receipts["base-canaries"] = run.model_copy(update={"tree": state.run.base_tree})
+    first, second = (run.model_copy(update={"key": key}) for key in ("c1", "c2"))
+    third = run.model_copy(update={"key": "c3", "tests": wrong})
+    lines = list(render_folded_receipts(state, [first, second, third], {"c1", "c2", "c3"}, log, str.encode))
+    assert "✓ 12 canary tests as expected" in lines
+    assert [line for line in lines if line.startswith("receipt")] == ["receipt c3"]
+
+
+def test_receipts_that_decide_nothing_take_a_line_each_and_a_repeat_of_a_red_one_too() -> None:
+    state, now, log = run_state()
+    again, green = (now.model_copy(update=changes) for changes in ({"key": "k2"}, {"key": "k3", "tests": None}))
+    green = green.model_copy(update={"exit_code": 0})
+    state.started = goal_events.begun()[0]  # type: ignore[assignment]
+    lines = list(render_folded_receipts(state, [now, again, green], {"now", "k2", "k3"}, log, read))
+    assert lines[1:3] == ["receipt now", "  for sum attempt 1"]
+    assert lines[-3:] == [
+        "✗ make test: 2 passed, 1 failed, 0 errors, 0 skipped (1.2 s)",
+        "✓ make test: exit 0 (1.2 s)",
+        "--all shows every receipt with its output and a line that runs it again",
+    ]
 
 
 def test_a_file_of_a_migration_has_its_receipts_as_a_task_has() -> None:
