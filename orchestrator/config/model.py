@@ -74,6 +74,7 @@ class ApprovalSettings(FrozenModel):
     budget_factor: Annotated[float, Field(ge=0)] = 2
     expires_s: Annotated[float, Field(ge=0)] = 0
     default: Literal["approve", "deny"] = "deny"
+    red_gate: Literal["ask", "go-on"] = "ask"
 
 
 class GateSettings(FrozenModel):

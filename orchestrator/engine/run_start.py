@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from orchestrator import __version__
+from orchestrator.config.layers import PROJECT_FILE
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
@@ -78,7 +79,14 @@ def _build_branch_name(new: NewRun, run: RunId) -> str:
 
 async def _build_notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
     texts = []
-    if dirty := repository.list_dirty_paths():
+    dirty = list(repository.list_dirty_paths())
+    if PROJECT_FILE in dirty:
+        dirty.remove(PROJECT_FILE)
+        texts.append(
+            f"{PROJECT_FILE} is used as it stands in your checkout, although that is not committed: commit it, so that "
+            "others and CI get the same"
+        )
+    if dirty:
         texts.append(
             f"your checkout has changes that are not committed ({join_limited(dirty, _SHOWN)}); the run starts from "
             f"commit {base[:12]} and leaves them out and alone"

@@ -34,6 +34,7 @@ OLD_GIT = {"PATH": f"HOME/bin{os.pathsep}{os.environ['PATH']}"}
 NO_IDENTITY = {"GIT_CONFIG_GLOBAL": "/dev/null"} | {
     name: "" for name in os.environ if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))
 }
+SILENT_RED = ("--gate", "false", "--set", "gate.report=exit-code")
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 
 
@@ -92,6 +93,7 @@ MISTAKES = {
         7, words=("run", "x", *MODELS, "--gate", "python3 -m no_such_runner")
     ),
     "a target branch that does not exist": Mistake(2, words=(*RUN, "--target", "mian")),
+    "a gate that tells only its exit code and is red on the base": Mistake(6, words=("run", "x", *MODELS, *SILENT_RED)),
     "a gate that hangs": Mistake(7, words=("run", "x", *MODELS, "--gate", "sleep 60", "--set", "gate.timeout_s=1")),
     "a gate that floods": Mistake(7, words=("run", "x", *MODELS, "--gate", "yes", "--set", "hands.output_mb=1")),
     "an archive that is damaged": Mistake(2, write_file("../a.orch", "junk"), words=("run", "import", "HOME/a.orch")),

@@ -9,7 +9,9 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.contract import Criterion
 
 ApprovalDecision = Literal["approve", "deny"]
-ApprovalMatter = Literal["plan", "landing", "pull-request", "merge", "budget", "tier", "contract", "sample", "recipe"]
+ApprovalMatter = Literal[
+    "plan", "landing", "pull-request", "merge", "budget", "tier", "contract", "sample", "recipe", "gate"
+]
 
 
 class Approval(FrozenModel):

@@ -205,6 +205,8 @@ class RunState:
                 topic = ids.parse_progress_topic(subject)
                 has_swept = any(wave.kind == "sweep" for wave in self.migration.waves)
                 return approval.item != self._find_latest_question(topic) or (topic == "sample" and has_swept)
+            case "gate":
+                return self.goal.contract is not None or approval != self._list_questions("gate")[-1].approval
             case "tier":
                 return self._has_ended(ids.parse_tier_task(subject))
             case "plan":

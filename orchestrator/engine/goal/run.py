@@ -21,6 +21,7 @@ from orchestrator.engine.control.approvals import ask_to_raise_limit, build_wait
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.goal import iterations, schedule
 from orchestrator.engine.goal.planning import run_planning_round
+from orchestrator.engine.goal.red_gate import begin_on_red_gate
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
@@ -56,8 +57,10 @@ class GoalRun:
         run = self._context.state.run
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             require_not_stopping(self._context)
-            await self._context.gate.record_baseline(run.base, run.base_tree)
+            receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
             if self._context.state.goal.contract is None:
+                if not await begin_on_red_gate(self._context, receipts):
+                    return
                 await iterations.begin_first_iteration(self._context)
             while self._context.state.ended is None:
                 await self._work_until_quiet(tasks)

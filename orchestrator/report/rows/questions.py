@@ -21,6 +21,7 @@ _TITLE_CHARS = 500
 _ASKS = {
     "plan": "planner", "landing": "queue", "pull-request": "run", "merge": "run", "budget": "budget", "tier": "worker",
     "contract": "judge", "sample": "migration", "recipe": "migration",
+    "gate": "run",
 }  # fmt: skip
 
 
@@ -168,6 +169,7 @@ _BLOCKED = {
     "budget": "everything that would cost",
     "contract": "the end of the run",
     "sample": "all files but the sample",
+    "gate": "the whole run: no model is asked before",
 }
 
 
