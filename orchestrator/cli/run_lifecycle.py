@@ -16,7 +16,7 @@ from orchestrator.report.cost.budgets import may_spend_without_limit
 from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
-from orchestrator.run_control.control import RunLocation, needs_engine
+from orchestrator.run_control.control import RunLocation, needs_engine, predict_state
 from worktrees.errors import GitError
 
 RunOpener = Callable[[], tuple[RunLocation, RunState]]
@@ -39,7 +39,7 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
             location, state = begin()
             warn_if_unsafe(state.is_unsafe)
             if needs_engine(location, state):
-                _warn_if_unlimited(state)
+                _warn_if_unlimited(predict_state(location, state))
                 if detach:
                     return _start_in_background(location, as_json, where)
                 state = follow_engine(location)

@@ -126,7 +126,7 @@ def load_config(
         _refuse_per_run_key(layer)
     layers.append(ConfigLayer("flag", flags or {}))
     for layer in layers[1:]:
-        _refuse_zero_budgets(layer)
+        refuse_zero_budgets(layer)
     return _resolve_layers(tuple(layers))
 
 
@@ -322,8 +322,12 @@ def _matches_pattern(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:
     return len(key) >= len(pattern) and all(p in ("*", k) for p, k in zip(pattern, key, strict=False))
 
 
-def _refuse_zero_budgets(layer: ConfigLayer) -> None:
-    """Refuse 0 as a budget: one reads it as no money, another as no limit."""
+def refuse_zero_budgets(layer: ConfigLayer) -> None:
+    """Refuse 0 as a budget: one reads it as no money, another as no limit.
+
+    Raises:
+        UsageProblem: a budget of the layer is 0.
+    """
     budget = layer.values.get("budget")
     values = iterate_leaf_values({"budget": budget}) if isinstance(budget, Mapping) else ()
     for key, value in values:

@@ -18,7 +18,7 @@ from orchestrator.domain.chat import Request
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import LimitReached, OutOfBudget
 
-_GO_ON = "resume with a larger one (--budget-usd, or [budget])"
+_GO_ON = "resume with a larger one (--budget-usd USD, or --set budget.KEY=N)"
 _UNPRICED = "give a limit in tokens or calls beside it (--set budget.tokens=N), or its price under [prices]"
 CHARS_PER_TOKEN = 3
 """Fewer than the usual four: code has more tokens than prose, and a reservation should rather be too high."""

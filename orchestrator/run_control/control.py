@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from orchestrator.config.layers import ConfigLayer, refuse_zero_budgets
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
@@ -110,6 +111,7 @@ def predict_state(location: RunLocation, state: RunState) -> RunState:
 
 def _validate_settings(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings that are valid together with the run's, with scripts named by absolute paths."""
+    refuse_zero_budgets(ConfigLayer("flag", settings))
     try:
         config = build_effective_config(state, settings)
     except ValidationError as error:

@@ -42,3 +42,17 @@ def test_the_word_goes_over_a_configured_limit_and_the_run_says_that_it_has_none
     done = orchestrate(*words, "--budget-usd", "unlimited", cwd=tmp_path)
     assert (done.code, NO_BUDGET in done.err) == (0, True), done.err
     assert "budget: unlimited" in orchestrate("status", *words[-4:], cwd=tmp_path).out
+
+
+def test_a_resume_refuses_zero_and_says_that_a_run_has_no_limit_any_more(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    where = words[-4:]
+    stopped = orchestrate(*words, "--set", "budget.calls=2", cwd=tmp_path)
+    assert (stopped.code, "--set budget.KEY=N" in stopped.err) == (5, True), stopped.err
+    for zero in ("--budget-usd=0", "--set=budget.usd=0", "--set=budget.leaf.tokens=0"):
+        refused = orchestrate("resume", zero, *where, cwd=tmp_path)
+        assert (refused.code, "no call could be made" in refused.err) == (2, True), refused.err
+    limits = ("--budget-usd", "unlimited", "--set", "budget.calls=unlimited")
+    done = orchestrate("resume", *limits, *where, cwd=tmp_path)
+    assert (done.code, NO_BUDGET in done.err) == (0, True), done.err
