@@ -9,6 +9,7 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.forge.target_branch import require_target_branch
 from orchestrator.project.options import ProjectContext
 from worktrees.object_store.completeness import has_lfs_files, list_submodules
+from worktrees.repositories.git_directory import list_alternates
 from worktrees.safety.path_rules import escape_path
 
 _SHOWN = 5
@@ -25,6 +26,8 @@ async def check_repository(project: ProjectContext) -> Sequence[DoctorFinding]:
     if config.pr.target:
         wrong = await _check_requirement("target", require_target_branch(repository, config))
         findings += wrong or [DoctorFinding("target", True, config.pr.target)]
+    if repository.is_borrowing:
+        findings.append(_describe_lenders(project))
     if submodules := await list_submodules(repository.git, base):
         text = (
             f"{join_limited(map(escape_path, submodules), _SHOWN)}: an empty directory in workspaces; what the gate "
@@ -35,6 +38,14 @@ async def check_repository(project: ProjectContext) -> Sequence[DoctorFinding]:
         text = "files are only pointers in workspaces: leave tests that read their content out of the gate"
         findings.append(DoctorFinding("git lfs", False, text, is_warning=True))
     return findings
+
+
+def _describe_lenders(project: ProjectContext) -> DoctorFinding:
+    objects = project.repository.common_dir / "objects"
+    lenders = list(list_alternates(objects)) or [objects.resolve()]
+    shown = escape_path(join_limited(lenders, _SHOWN))
+    text = f"some lie in {shown}, which no command sees: what the base needs of them is copied"
+    return DoctorFinding("borrowed objects", True, text)
 
 
 async def _check_requirement(name: str, requirement: Awaitable[None]) -> Sequence[DoctorFinding]:

@@ -128,6 +128,14 @@ def test_what_a_run_would_refuse_of_the_repository_is_a_problem(repo: Path) -> N
     assert "rename that one" in details(done, "pr prefix", is_problem=True)
 
 
+def test_directories_that_the_repository_borrows_objects_from_are_named(repo: Path) -> None:
+    git(repo.parent, "clone", "-q", "--shared", "repo", "borrower")
+    done = doctor(repo.parent / "borrower")
+    assert f"some lie in {repo}/.git/objects, which no command sees" in details(
+        done, "borrowed objects", is_problem=False
+    )
+
+
 def test_neither_litellm_nor_a_git_library_is_loaded_for_models_and_their_prices(repo: Path) -> None:
     where = ("doctor", "--json", "--repo", str(repo), "--state", str(repo.parent / "state"))
     model = ("--gate", GATE, "--budget-usd", "5", "--set", "roles.default.model=openai/gpt-5-mini")

@@ -182,3 +182,43 @@ async def test_no_program_is_run_to_ask_a_lender_for_its_refs(yard: Any, other: 
     other.commit({"more": "x"})
     yard.git("fetch", "--quiet", "origin")
     assert mark.exists()
+
+
+@pytest.mark.sandbox
+@pytest.mark.attack(49)
+async def test_what_the_configuration_includes_is_neither_run_nor_shown(
+    yard: Any, shell_in: Any, tmp_path: Path
+) -> None:
+    mark, included = tmp_path / "mark", yard.home / "private.cfg"
+    program = f'"touch {mark};:"'
+    included.write_text(f'[core]\n\tfsmonitor = {program}\n[filter "x"]\n\tclean = {program}\n[me]\n\tkey = {SECRET}\n')
+    yard.git("config", "include.path", str(included))
+    (yard.repo / ".git" / "info" / "attributes").write_text("* filter=x\n")
+    (yard.repo / "README.md").write_text("changed\n")
+    assert GitRepository.open(yard.repo).list_dirty_paths() == ("README.md",)
+    async with yard.hands() as hands:
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
+        ran = await shell_in(workspace, "git config --list; git status --short; echo more >> README.md")
+        await workspace.take_snapshot("work", "refs/orchestrate/test")
+    assert "core.bare=false" in ran.output
+    assert SECRET not in ran.output
+    assert not mark.exists()
+    assert SECRET in yard.git("config", "--list")
+    yard.git("status", "--short")
+    assert mark.exists()
+
+
+@pytest.mark.sandbox
+@pytest.mark.attack(49)
+async def test_a_work_tree_that_the_configuration_names_is_not_looked_into(yard: Any, key: Path, shell_in: Any) -> None:
+    yard.git("config", "core.worktree", str(yard.home))
+    assert ".ssh/id_rsa" in yard.git("status", "--short", "--untracked-files=all")
+    repository = GitRepository.open(yard.repo)
+    assert (repository.root, repository.list_dirty_paths()) == (yard.repo, ())
+    async with yard.hands() as hands:
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
+        ran = await shell_in(workspace, "git rev-parse --show-toplevel; ls -A; find / -name id_rsa 2> /dev/null")
+        sources = {mount.source for mount in workspace.mounts}
+    assert ran.output.splitlines()[0] == str(yard.repo)
+    assert key.name not in ran.output
+    assert str(yard.home) not in sources

@@ -77,7 +77,7 @@ def _require_file_or_directory(place: Path) -> None:
 def _check_objects(objects: Path) -> bool:
     """Look through an object directory and all that it borrows from; return True if it borrows from any."""
     links = [entry for entry in _list_object_entries(objects) if _is_link(entry)]
-    todo = list(_list_alternates(objects))
+    todo = list(list_alternates(objects))
     known: set[Path] = set()
     while todo:
         place = todo.pop()
@@ -86,7 +86,7 @@ def _check_objects(objects: Path) -> bool:
         known.add(place)
         for entry in _list_object_entries(place):
             _is_link(entry)
-        todo += _list_alternates(place)
+        todo += list_alternates(place)
         if len(known) > _MAX_ALTERNATES:
             raise NotARepository(f"{objects} borrows from more than {_MAX_ALTERNATES} directories: clone it anew")
     return objects.is_symlink() or bool(links or known)
@@ -113,7 +113,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink()
 
 
-def _list_alternates(objects: Path) -> Iterator[Path]:
+def list_alternates(objects: Path) -> Iterator[Path]:
     """Yield the directories that `info/alternates` names, as git reads them.
 
     Relative ones from the object directory.
