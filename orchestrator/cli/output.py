@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO
 import click
 
 from orchestrator.cli.arguments import FILE_OR_STDOUT
+from orchestrator.cli.terminal.choices import wants_colour
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import strip_controls
@@ -40,12 +41,21 @@ class Printable(Protocol):
         """Return the object."""
 
 
-def print_document(document: Printable, lines: Iterable[str], as_json: bool) -> None:
-    """Print a document as one JSON object, or the lines of it for a person."""
+LinePainter = Callable[[Iterable[str]], Iterable[str]]
+"""A function that colours lines and takes all other control characters out of them."""
+
+
+def print_document(document: Printable, lines: Iterable[str], as_json: bool, paint: LinePainter | None = None) -> None:
+    """Print a document as one JSON object, or the lines of it for a person, coloured by `paint` where they may be."""
     if as_json:
         print_object(document.as_object())
+        return
+    from orchestrator.cli.terminal.pager import print_pages  # no verb with --json needs it
+
+    if paint is None:
+        print_pages(map(strip_controls, lines))
     else:
-        print_lines(lines)
+        print_pages(paint(lines))
 
 
 def format_json(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
@@ -85,7 +95,10 @@ def _load_redactor() -> "Redactor":
 
 def print_alarm(text: str, *, err: bool = True) -> None:
     """Print a line that nobody may miss: in red, where that can be shown."""
-    click.secho(strip_controls(text), fg="red", bold=True, err=err)
+    stream = sys.stdout
+    if err:
+        stream = sys.stderr
+    click.secho(strip_controls(text), fg="red", bold=True, err=err, color=wants_colour(stream))
 
 
 def warn_if_unsafe(is_unsafe: bool, *, err: bool = True) -> None:

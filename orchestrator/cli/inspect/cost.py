@@ -5,12 +5,14 @@ import click
 from orchestrator.cli.journal_reader import open_run_journal, read_state_tolerantly
 from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import pass_run_directory
+from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.cost.breakdown import RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report, render_cost_lines
 
 
 @click.command("cost")
+@add_display_options
 @pass_run_directory
 def cost_command(directory: RunDirectory, as_json: bool) -> None:
     """Show what RUN cost (the latest run if not named): by task, role, model and attempt, and what was wasted.

@@ -1,8 +1,9 @@
 """`orchestrate logs`."""
 
 import json
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ from orchestrator.cli.documents import EventLine, HitLine
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import format_json, print_message, warn_if_unsafe
 from orchestrator.cli.run_lookup import has_live_engine, pass_run_target
+from orchestrator.cli.terminal.choices import add_display_options, wants_colour
+from orchestrator.cli.terminal.pager import print_pages
+from orchestrator.cli.terminal.painting import paint_log_line
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import UsageProblem
@@ -33,6 +37,7 @@ _POLL_S = 0.05
 @click.option("--search", "query", metavar="QUERY", help='Only events that hold all these words; "a phrase", begin*.')
 @click.option("--limit", type=click.IntRange(1), default=50, help="With --search: how many, the newest. [50]")
 @pass_run_target
+@add_display_options
 @json_option
 def logs_command(
     target: "RunTarget",
@@ -61,19 +66,40 @@ def logs_command(
             raise UsageProblem("--search and --follow do not go together")
         _search(directory, task, query, limit, as_json)
         return
-    is_known = task is None
     with open_run_journal(directory) as store:
         _print_sandbox_alarm(store, as_json)
-        for recorded in _iterate_events(store, directory, follow):
-            if task is not None and not _is_about(recorded, task):
-                continue
-            is_known = True
-            if as_json:
+        events = _iterate_events(store, directory, follow)
+        if task is not None:
+            events = _select_events(events, task, directory)
+        if as_json:
+            for recorded in events:
                 click.echo(_format_event(recorded))
-            elif everything or recorded.event.kind not in DETAIL_KINDS:
-                click.echo(render_event_line(recorded))
+        elif follow:
+            for line in _iterate_lines(events, everything):
+                click.echo(line, color=wants_colour(sys.stdout))
+        else:
+            print_pages(_iterate_lines(events, everything))
+
+
+def _select_events(events: Iterable[RecordedEvent], name: str, directory: RunDirectory) -> Iterator[RecordedEvent]:
+    """Yield the events about a task or file.
+
+    Raises:
+        UsageProblem: at the end, if there was none.
+    """
+    is_known = False
+    for recorded in events:
+        if _is_about(recorded, name):
+            is_known = True
+            yield recorded
     if not is_known:
-        raise UsageProblem(f"nothing that happened in run {directory.run} is about {task!r}: see orchestrate status")
+        raise UsageProblem(f"nothing that happened in run {directory.run} is about {name!r}: see orchestrate status")
+
+
+def _iterate_lines(events: Iterable[RecordedEvent], everything: bool) -> Iterator[str]:
+    for recorded in events:
+        if everything or recorded.event.kind not in DETAIL_KINDS:
+            yield paint_log_line(render_event_line(recorded))
 
 
 def _print_sandbox_alarm(store: EventStore, as_json: bool) -> None:

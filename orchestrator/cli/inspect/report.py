@@ -12,6 +12,7 @@ from orchestrator.cli.arguments import common_options
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, open_run_journal, read_state_tolerantly
 from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
 from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import TaskId
 from orchestrator.errors import JournalProblem, UsageProblem
@@ -39,6 +40,7 @@ from orchestrator.report.task.details import get_task
 @add_file_option("--sarif", "What the judge found, by place, for a code scanning service")
 @add_file_option("--summary", "The same for the page of a CI job, at most 1 MiB")
 @add_file_option("--data", "What all of these are made of, as JSON")
+@add_display_options
 @common_options
 def report_command(
     run: str | None, task: str | None, is_all: bool, repo: Path, state: str, as_json: bool, **files: Path | None

@@ -9,6 +9,8 @@ from orchestrator.cli.arguments import json_option
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
 from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import pass_run_target
+from orchestrator.cli.terminal.choices import add_display_options
+from orchestrator.cli.terminal.painting import paint_details
 from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 @click.command("show")
 @pass_run_target
 @click.option("--all", "everything", is_flag=True, help="Every receipt with its output and a line that runs it again.")
+@add_display_options
 @json_option
 def show_command(target: "RunTarget", everything: bool, as_json: bool) -> None:
     """Show TASK of RUN: the outcome and its cause, what to do next, then attempts, verdicts and the receipts
@@ -64,9 +67,9 @@ def _print_target(shown: _Shown, name: str) -> None:
             raise UsageProblem(f"say which file of the migration: {hint}")
         file = get_file_record(state, name)
         evidence = build_file_evidence(state, file, log, blobs.get)
-        print_document(evidence, render_file_evidence(state, file, blobs.get, log), shown.as_json)
+        print_document(evidence, render_file_evidence(state, file, blobs.get, log), shown.as_json, paint_details)
         return
     task = get_task(state, name)
     details = build_task_details(state, task, log, blobs.get)
     lines = render_task_details(state, task, blobs.get, log, is_folded=not shown.everything)
-    print_document(details, lines, shown.as_json)
+    print_document(details, lines, shown.as_json, paint_details)

@@ -1,6 +1,7 @@
 """`orchestrate status`."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ import click
 
 from orchestrator.cli.output import print_lines, print_object, warn_if_unsafe
 from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
+from orchestrator.cli.terminal.choices import add_color_option, wants_colour
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.projection import read_projection
@@ -27,6 +29,7 @@ _FRESH_S = 2.0
 
 @click.command("status")
 @click.option("--filter", "wanted", metavar="EXPR", help="Show who is at work, waits or asks, as far as EXPR fits.")
+@add_color_option
 @pass_run_directory
 def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -> None:
     """Show where RUN stands (the latest run if not named; part of an id is enough).
@@ -52,10 +55,11 @@ def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -
 
 def print_status(status: "RunStatus", *glyphs: "BurndownGlyphs") -> None:
     """Print a status for a person."""
+    from orchestrator.cli.terminal.painting import paint_status
     from orchestrator.report.run.status_text import render_status_lines
 
     warn_if_unsafe(status.unsafe, err=False)
-    print_lines(render_status_lines(status, *glyphs))
+    click.echo("\n".join(paint_status(render_status_lines(status, *glyphs))), color=wants_colour(sys.stdout))
 
 
 def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:

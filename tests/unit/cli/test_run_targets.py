@@ -22,6 +22,7 @@ class Shop:
         for run in runs:
             directory = StateDirectory.locate_for(self.root, str(self.state)).path / "runs" / run
             directory.mkdir(parents=True)
+            directory.parent.parent.chmod(0o700)
             restore(JOURNALS / "goal.v2.jsonl", directory / "journal.db")
 
     def say(self, *words: str) -> Finished:
