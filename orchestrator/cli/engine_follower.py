@@ -18,6 +18,7 @@ from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.journal.locations.run_lock import find_lock_owner
 from orchestrator.journal.state.derivation import derive_whole_state
 from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.report.run.open_work import describe_open_work
 from orchestrator.run_control.control import RunLocation, send_command, start_engine
 
 _POLL_S = 0.1
@@ -27,10 +28,11 @@ _StopKind = Literal["drain", "interrupt", "terminate"]
 class Detached(Exception):
     """The terminal went away, or its user left: the engine goes on."""
 
-    def __init__(self, location: RunLocation, has_terminal: bool) -> None:
+    def __init__(self, location: RunLocation, has_terminal: bool, is_stopping: bool = False) -> None:
         super().__init__()
         self.location = location
         self.has_terminal = has_terminal
+        self.is_stopping = is_stopping
 
 
 def start_background_engine(location: RunLocation) -> None:
@@ -53,10 +55,11 @@ def start_background_engine(location: RunLocation) -> None:
         time.sleep(_POLL_S)
 
 
-def follow_engine(location: RunLocation, *, outlives_us: bool = True) -> RunState:
+def follow_engine(location: RunLocation, *, outlives_us: bool = True, where: str = "") -> RunState:
     """Start an engine for a run, follow it to where it stops, and return the state then.
 
-    The engine `outlives_us` if this process dies, or stops then, too.
+    The engine `outlives_us` if this process dies, or stops then, too. `where` are the options with which other verbs
+    find the run.
 
     Raises:
         RunLocked: another engine works on the run.
@@ -65,7 +68,7 @@ def follow_engine(location: RunLocation, *, outlives_us: bool = True) -> RunStat
     """
     if has_live_engine(location.directory):
         raise _build_locked_error(location)
-    with open_run_journal(location.directory) as store, choose_watcher() as watcher:
+    with open_run_journal(location.directory) as store, choose_watcher(where) as watcher:
         engine, state = _Follower(location, store, watcher).follow_to_end(outlives_us)
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _build_locked_error(location)
@@ -89,6 +92,7 @@ class _Follower:
         self._interrupts = 0
         self._engine: int | None = None
         self._early_stops: list[tuple[_StopKind, str]] = []
+        self._unannounced_stops: list[_StopKind] = []
 
     def follow_to_end(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
         """Start an engine and follow it to its end; return it and the state then."""
@@ -107,6 +111,8 @@ class _Follower:
             while True:
                 has_ended = engine.poll() is not None
                 self._read_new_events()
+                self._announce_stops()
+                self._watcher.on_tick()
                 if has_ended:
                     return engine, self._state
                 time.sleep(_POLL_S)
@@ -117,6 +123,11 @@ class _Follower:
             for recorded in self._store.read_events():
                 self._watcher.on_event_recorded(recorded)
 
+    def _announce_stops(self) -> None:
+        """Say what each signal does; not in its handler, as that may interrupt what draws."""
+        while self._unannounced_stops:  # a signal may add one at any time
+            self._watcher.show_message(_describe_stop(self._unannounced_stops.pop(0), self._state))
+
     def _read_new_events(self) -> None:
         for recorded in self._store.read_events(after=self._state.seq):
             apply_recorded_event(self._state, recorded)
@@ -126,11 +137,15 @@ class _Follower:
         """Finish what runs at the first Ctrl-C, stop at once at the second, leave the engine to itself at the third."""
         self._interrupts += 1
         if self._interrupts > 2:
-            raise Detached(self._location, has_terminal=True)
-        self._send_stop("drain" if self._interrupts == 1 else "interrupt", "Ctrl-C")
+            raise Detached(self._location, has_terminal=True, is_stopping=True)
+        self._take_stop("drain" if self._interrupts == 1 else "interrupt", "Ctrl-C")
 
     def _on_terminate(self, _number: int, _frame: FrameType | None) -> None:
-        self._send_stop("terminate", "SIGTERM")
+        self._take_stop("terminate", "SIGTERM")
+
+    def _take_stop(self, kind: _StopKind, by: str) -> None:
+        self._unannounced_stops.append(kind)
+        self._send_stop(kind, by)
 
     def _send_stop(self, kind: _StopKind, by: str) -> None:
         if self._engine is None:
@@ -140,6 +155,17 @@ class _Follower:
 
     def _on_hangup(self, _number: int, _frame: FrameType | None) -> None:
         raise Detached(self._location, has_terminal=False)
+
+
+def _describe_stop(kind: _StopKind, state: RunState) -> str:
+    match kind:
+        case "interrupt":
+            return "Ctrl-C: stops at once; what was recorded is kept; Ctrl-C again leaves the engine to stop by itself"
+        case "terminate":
+            return "SIGTERM: stops at once; what was recorded is kept"
+    work = describe_open_work(state)
+    waiting = f"waits for {work} under way" if work else "nothing new begins"
+    return f"Ctrl-C: stopping; {waiting}; Ctrl-C again stops at once, nothing is lost"
 
 
 def _build_locked_error(location: RunLocation) -> RunLocked:

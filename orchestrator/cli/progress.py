@@ -1,6 +1,7 @@
 """Show a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
 
 import os
+import shlex
 import sys
 import threading
 import time
@@ -10,7 +11,9 @@ from typing import Self
 
 from orchestrator.cli.output import print_message
 from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.log.event_lines import render_event_line
 from orchestrator.report.log.progress_lines import ProgressReporter, is_github_actions
 from orchestrator.report.run.phase import get_phase
@@ -25,13 +28,16 @@ _NOTABLE = {
     "task.ended",
 }
 _NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
+_NOTABLE |= {"approval.requested", "approval.decided", "command.taken"}
 
 
 class ProgressWatcher(ABC):
     """A watcher of one run, to be used as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: str = "") -> None:
+        """`where` are the options with which other verbs find the run."""
         self._state: RunState | None = None
+        self._where = where
 
     def on_run_opened(self, state: RunState) -> None:
         """Take the state of the run that was opened; `state` stays current."""
@@ -41,6 +47,21 @@ class ProgressWatcher(ABC):
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Take an event that was just recorded."""
 
+    @abstractmethod
+    def on_tick(self) -> None:
+        """Bring up to date what is drawn, some times a second."""
+
+    @abstractmethod
+    def show_message(self, text: str) -> None:
+        """Print a line beside the progress."""
+
+    def _build_answer_line(self, recorded: RecordedEvent) -> str:
+        """Return the commands that answer the question that was just asked; empty for any other event."""
+        if self._state is None or not isinstance(recorded.event, ApprovalRequested):
+            return ""
+        run, item = self._state.run.run, shlex.quote(recorded.event.approval.item)
+        return f"  answer it: orchestrate approve {run} {item}{self._where}, or deny; or orchestrate watch {run}"
+
     def __enter__(self) -> Self:
         return self
 
@@ -48,23 +69,34 @@ class ProgressWatcher(ABC):
     def __exit__(self, kind: object, error: object, trace: object) -> None: ...
 
 
-def choose_watcher() -> ProgressWatcher:
-    """Return the watcher that fits the place standard error goes to."""
+def choose_watcher(where: str = "") -> ProgressWatcher:
+    """Return the watcher that fits the place standard error goes to.
+
+    `where` are the options with which other verbs find the run.
+    """
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
-    return _BarWatcher() if is_terminal else _LineWatcher()
+    return _BarWatcher(where) if is_terminal else _LineWatcher(where)
 
 
 class _LineWatcher(ProgressWatcher):
     """A watcher that prints a line for each event, and a heartbeat after a minute without one."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, where: str = "") -> None:
+        super().__init__(where)
         self._reporter = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._print_heartbeats, daemon=True)
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         _print_messages(self._reporter.render_event(recorded, time.monotonic()))
+        if answer := self._build_answer_line(recorded):
+            print_message(answer)
+
+    def on_tick(self) -> None:
+        """Do nothing: a thread prints heartbeats."""
+
+    def show_message(self, text: str) -> None:
+        print_message(text)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -90,8 +122,8 @@ def _print_messages(lines: Iterable[str]) -> None:
 class _BarWatcher(ProgressWatcher):
     """A watcher that redraws one line: the current phase, its progress, time and spend so far."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, where: str = "") -> None:
+        super().__init__(where)
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -114,6 +146,14 @@ class _BarWatcher(ProgressWatcher):
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         if recorded.event.kind in _NOTABLE:
             self._progress.console.print(render_event_line(recorded), no_wrap=True, overflow="ellipsis")
+        if answer := self._build_answer_line(recorded):
+            self.show_message(answer)
+        self.on_tick()
+
+    def show_message(self, text: str) -> None:
+        self._progress.console.print(strip_controls(text), soft_wrap=True)
+
+    def on_tick(self) -> None:
         if self._state is not None:
             phase = get_phase(self._state)
             self._progress.update(

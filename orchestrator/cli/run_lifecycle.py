@@ -42,9 +42,12 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
                 _warn_if_unlimited(predict_state(location, state))
                 if detach:
                     return _start_in_background(location, as_json, where)
-                state = follow_engine(location)
+                state = follow_engine(location, where=where)
     except Detached as detached:
-        if detached.has_terminal:
+        run = detached.location.directory.run
+        if detached.is_stopping:
+            print_message(f"left; the engine of run {run} stops by itself; see: orchestrate status {run}{where}")
+        elif detached.has_terminal:
             print_message(_format_background_notice(detached.location, where))
         return 0
     print_message("")

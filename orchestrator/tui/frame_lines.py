@@ -15,6 +15,7 @@ from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import get_budget_limits
 from orchestrator.report.rows.agent_row import format_tokens
+from orchestrator.report.run.condition import RunCondition, describe_condition
 from orchestrator.report.run.phase import get_phase
 from orchestrator.tui.rows.text_plots import Span, get_glyphs
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
@@ -27,7 +28,7 @@ SMALL_TERMINAL = (80, 20)
 """Below so many columns or lines a terminal is called small."""
 _CONNECTED = {
     Connection.LIVE: ("LIVE", "good"),
-    Connection.IDLE: ("NO PROCESS", "dim"),
+    Connection.IDLE: ("", ""),
     Connection.ENDED: ("ENDED", "dim"),
     Connection.REPLAY: ("REPLAY", "accent"),
 }
@@ -50,11 +51,12 @@ def build_header_line(
     is_at_work = view_model.is_at_work and view_model.state.ended is None
     parts = build_header_parts(view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii)
     access = HeaderPart("RO", "warn", 1) if view_model.is_read_only else HeaderPart("RW", "dim", 12)
-    return fit_header_parts([*parts, access, build_connection_part(view_model, replay)], width)
+    connection = build_connection_part(view_model, replay)
+    return fit_header_parts([*parts, access, *([connection] if connection.text else [])], width)
 
 
 def build_connection_part(view_model: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
-    """Return `LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
+    """Return `LIVE`, `STALE 3s`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`; empty if no engine works on the run."""
     if replay is not None:
         return HeaderPart("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
     if view_model.connection == Connection.STALE:
@@ -198,21 +200,25 @@ def render_share_bar(share: float, *, is_ascii: bool = False) -> str:
 
 
 def _build_phase_part(state: RunState, is_at_work: bool) -> HeaderPart:
-    word, style = _describe_phase(state, is_at_work)
+    now = describe_condition(state, is_at_work)
+    if state.ended is not None and state.ended.exit == 0:
+        return HeaderPart(now.word, "done", 6)
+    style, command = _CONDITIONS[now.condition]
+    if now.condition != RunCondition.RUNNING:
+        return HeaderPart(f"{now.word}{command}", style, 6, now.word)
+    phase = get_phase(state)
+    word = f"{phase.title} {phase.done}/{phase.total}"
     return HeaderPart(to_one_line(word, 60), style, 6, to_one_line(word, 10))
 
 
-def _describe_phase(state: RunState, is_at_work: bool) -> Span:
-    if state.ended:
-        return state.ended.outcome, "done" if state.ended.exit == 0 else "fail"
-    if state.user_pause is not None:
-        return "paused", "pause"
-    if not is_at_work:
-        return ("asks you", "ask") if state.pending_approvals else ("stopped", "stop")
-    if state.is_draining:
-        return "draining", "pause"
-    now = get_phase(state)
-    return f"{now.title} {now.done}/{now.total}", "run"
+_CONDITIONS: Mapping[RunCondition, tuple[str, str]] = {
+    RunCondition.RUNNING: ("run", ""),
+    RunCondition.ASKS: ("ask", " (:approve goes on)"),
+    RunCondition.PAUSED: ("pause", " (:continue goes on)"),
+    RunCondition.STOPPED: ("stop", " (:continue goes on)"),
+    RunCondition.ENDED: ("fail", ""),
+}
+"""The style of each condition, and the command that is typed to go on."""
 
 
 def _build_counts(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:

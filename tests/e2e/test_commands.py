@@ -47,6 +47,23 @@ def test_a_pause_and_what_takes_it_back_before_any_engine_lives(tmp_path: Path) 
     run.wait_for_the_end()
 
 
+def test_a_killed_run_is_stopped_for_every_verb_and_continue_goes_on_with_it(tmp_path: Path) -> None:
+    run = SleepyRun(tmp_path, sleep_s=1)
+    run.says(*run.words, "--detach")
+    run.wait_for(in_shell)
+    assert "running: there is nothing to continue" in run.says("continue", "latest").err
+    assert kill_engines(tmp_path) == 1
+    while run.says("status", "latest", "--json").json["is_live"]:
+        time.sleep(0.05)
+    name, status = run.directory.name, run.says("status", "latest")
+    assert status.out.startswith(f"{name}  stopped  sleepy steps\n  Stopped: its engine is gone")
+    assert f"next: orchestrate resume {name}: " in status.out
+    assert run.says("status", "latest", "--json").json["condition"]["word"] == "stopped"
+    assert run.says("report", "latest", "--md", "-").out.startswith("## repo: stopped\n")
+    assert run.says("continue", "latest").code == 0
+    run.wait_for_the_end()
+
+
 def test_a_terminal_that_is_told_to_stop_while_its_engine_starts_stops_it(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=20)
     terminal = run.begin(*run.words)

@@ -24,7 +24,8 @@ def test_ctrl_c_once_finishes_what_runs_and_starts_nothing_new(tmp_path: Path) -
     run.wake()
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert "what is running is finished" in said
+    assert "Ctrl-C: stopping; waits for 1 task (1 command) under way; Ctrl-C again stops at once" in said
+    assert re.search(r"^run \S+  stopped: what was running is finished, the rest waits$", said, re.MULTILINE)
     assert "go on with: orchestrate resume" in said
     kinds = [one.event.kind for one in run.events()]
     assert kinds.count("landing.finished") == 1, "the task that ran has landed"
@@ -47,7 +48,8 @@ def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
             run.wait_for(lambda recorded: recorded.event.kind == "command.taken")
     _, said = process.communicate(timeout=300)
     assert (process.returncode, "Traceback" in said) == (code, False)
-    assert ("draining, what is running is finished" in said) == (signal.SIGINT in signals)
+    assert ("what is running is finished" in said) == (signal.SIGINT in signals)
+    assert ("Ctrl-C: stops at once; what was recorded is kept" in said) == (signal.SIGINT in signals)
     assert "landing.finished" not in {one.event.kind for one in run.events()}, "nobody waited for what was running"
     assert processes_about(tmp_path) == []
     printed = re.search(r"^go on with: orchestrate (.+)$", said, re.MULTILINE)

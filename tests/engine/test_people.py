@@ -168,9 +168,16 @@ async def test_a_whole_run_is_given_up_and_keeps_what_landed(bench: Bench) -> No
     assert ended.state.head is not None
 
 
-@pytest.mark.parametrize(
-    ("command", "said"), [(Stop(), "had ended"), (Continue(), "not paused"), (Deny(item="x"), "x")]
-)
+async def test_continue_without_a_pause_changes_nothing_and_is_no_mistake(bench: Bench) -> None:
+    items: list[ScriptedReply] = one("a")
+    await bench.run(*items[:2])
+    say(bench, Continue())
+    ended = await bench.resume(*items)
+    (taken,) = [event for event in events(ended, CommandTaken) if event.command == Continue()]
+    assert (taken.refused, ended.exit_code) == ("", 0)
+
+
+@pytest.mark.parametrize(("command", "said"), [(Stop(), "had ended"), (Deny(item="x"), "x")])
 async def test_what_makes_no_sense_is_refused_and_recorded(bench: Bench, command: Command, said: str) -> None:
     items: list[ScriptedReply] = one("a")
     await bench.run(*items[:2])

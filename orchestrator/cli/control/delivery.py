@@ -10,13 +10,14 @@ from orchestrator.cli.flags import Flags
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
-from orchestrator.domain.commands.definitions import Cancel, Command
+from orchestrator.domain.commands.definitions import Cancel, Command, Continue
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.project.options import Options
 from orchestrator.report.run.cancellation import Cancellation, preview_cancellation, render_cancellation
+from orchestrator.report.run.condition import explain_nothing_to_continue
 from orchestrator.run_control.control import RunLocation, find_run, predict_state, send_command
 
 _OUTCOME_WAIT_S = 5.0
@@ -50,7 +51,10 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
     """
     outcome: str | None = None
     key, preview = "", _preview(state, command)
-    if not has_live_engine(place.directory):
+    is_live = has_live_engine(place.directory)
+    if isinstance(command, Continue):
+        outcome = explain_nothing_to_continue(predict_state(place, state), is_live) or None
+    if outcome is None and not is_live:
         outcome = explain_refusal(predict_state(place, state), command) or None
     if outcome is None:
         key = send_command(place.directory, command)

@@ -11,7 +11,7 @@ from orchestrator import __version__
 from orchestrator.cli.arguments import common_options
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, open_run_journal, read_state_tolerantly
 from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
 from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import TaskId
@@ -100,7 +100,13 @@ def _write_forms(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
                 with suppress(JournalProblem):  # `read_state_tolerantly` raises it at the end
                     yield from store.read_kinds(kinds)
 
-            report = collect_run_report(state, directory.journal, of_kinds, TolerantBlobs(directory).get)
+            report = collect_run_report(
+                state,
+                directory.journal,
+                of_kinds,
+                TolerantBlobs(directory).get,
+                is_at_work=has_live_engine(directory),
+            )
         for form, path in wanted.items():
             write_report_file(path, _FORMS[form](report))
 

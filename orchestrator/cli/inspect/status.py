@@ -117,10 +117,11 @@ def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
 
     with read_state_tolerantly(directory) as state:
         disk = DiskSizes.model_validate(_measure_disk(directory))
-        status = build_status(state, directory.journal)
+        is_live = has_live_engine(directory)
+        status = build_status(state, directory.journal, is_live)
         from orchestrator.domain.frozen_model import copy_with_changes
 
-        yield copy_with_changes(status, is_live=has_live_engine(directory), disk=disk)
+        yield copy_with_changes(status, is_live=is_live, disk=disk)
 
 
 def print_status_object(directory: RunDirectory, require_mode: Callable[[str, str], None] | None = None) -> None:
@@ -147,9 +148,11 @@ def _read_stored_status(directory: RunDirectory) -> dict[str, Any] | None:
     if stored is None or not (stored.is_current or (is_live and stored.age_s < _FRESH_S)):
         return None
     status = json.loads(stored.body)
-    is_old = "sentence" not in status or (status["mode"] == "migration" and "burndown" not in status)
+    is_old = "condition" not in status or (status["mode"] == "migration" and "burndown" not in status)
     if is_old:  # an earlier version of the program wrote it
         return None
+    if not is_live and status["exit"] is None:
+        return None  # the engine that wrote it is gone, and it says that the run is running
     return {**status, "is_live": is_live, "disk": _measure_disk(directory)}
 
 

@@ -8,7 +8,8 @@ import click
 from orchestrator.cli.journal_reader import read_state_tolerantly
 from orchestrator.cli.migrate.status import choose_glyphs
 from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
-from orchestrator.cli.run_lookup import pass_run_directory
+from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.report.migration.burndown_text import render_burndown_lines
@@ -43,10 +44,9 @@ def report_command(directory: RunDirectory, as_json: bool, **files: Path | None)
     with read_state_tolerantly(directory) as found:
         if found.run.mode != "migration":
             raise UsageProblem(f"run {found.run.run} is no migration: orchestrate report {found.run.run}")
-        report = build_migration_report(found)
+        report = build_migration_report(found, has_live_engine(directory))
         for form, path in wanted.items():
             write_report_file(path, _FORMS[form](report))
         if as_json or not wanted:
-            reason = f": {report.reason}" if report.reason else ""
-            headline = f"{report.run}  {report.outcome}{reason}"
+            headline = f"{report.run}  {report.condition.word}{add_lead(': ', report.condition.cause)}"
             print_document(report, [headline, *render_burndown_lines(report, choose_glyphs())], as_json)

@@ -117,7 +117,7 @@ def _print_change(status: "RunStatus", as_json: bool) -> None:
         print_object(status.as_object())
     elif status.burndown is not None and not sys.stdout.isatty():
         headline = render_burndown_headline(status.burndown, choose_glyphs())
-        print_lines([f"{status.outcome}  {headline}"])
+        print_lines([f"{status.condition.word}  {headline}"])
     else:
         click.clear()
         print_status(status, choose_glyphs())

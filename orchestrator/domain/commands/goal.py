@@ -46,8 +46,6 @@ def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
             return _explain_retry_refusal(state, command)
         case definitions.Cancel() if command.task is not None:
             return _explain_cancel_refusal(state, command.task)
-        case definitions.Continue() if state.user_pause is None:
-            return "the run is not paused"
         case definitions.StopCall() if state.ended is None:
             return _explain_stop_refusal(state, command)
         case definitions.AddCriterion() | definitions.DropCriterion() if state.ended is None:

@@ -64,7 +64,7 @@ def require_not_stopping(context: RunContext) -> None:
         PersonNeeded: somebody paused it.
     """
     if context.state.is_draining:
-        raise Interrupted("drained: what was running is finished, the rest waits")
+        raise Interrupted("what was running is finished, the rest waits")
     if context.state.user_pause is not None:
         raise PersonNeeded(f"{context.state.user_pause}; go on with: orchestrate continue {context.state.run.run}")
 

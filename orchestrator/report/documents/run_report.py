@@ -16,7 +16,7 @@ from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedP
 from orchestrator.report.cost.rendering import build_cost_report
 from orchestrator.report.documents import run_report_model
 from orchestrator.report.documents.run_timeline import RunTimeline, WorkInterval
-from orchestrator.report.migration.full_report import build_migration_report
+from orchestrator.report.migration.full_report import MigrationReport, build_migration_report
 from orchestrator.report.rows.queue_rows import describe_ejection
 from orchestrator.report.run.contract import iterate_contract_receipts
 from orchestrator.report.run.result import build_run_result
@@ -36,7 +36,12 @@ ReadEvents = Callable[[Sequence[str]], Iterable[RecordedEvent]]
 
 
 def collect_run_report(
-    state: RunState, journal: Path, read_events: ReadEvents, read_blob: ReadBlob
+    state: RunState,
+    journal: Path,
+    read_events: ReadEvents,
+    read_blob: ReadBlob,
+    *,
+    is_at_work: bool | None = None,
 ) -> run_report_model.RunReport:
     """Return the whole report of a run and the events that `state` was folded from.
 
@@ -45,12 +50,13 @@ def collect_run_report(
         journal: where its journal lies.
         read_events: gives events of the journal.
         read_blob: gives what receipts point to.
+        is_at_work: see `find_condition`.
     """
     refused, timeline, checks = RefusedPlanLog(), RunTimeline(), CheckLog()
     for log in (refused, timeline, checks):
         log.record_events(read_events(log.KINDS))
     cost = build_cost_breakdown(state, refused)
-    return _RunReportBuilder(state, journal, cost, timeline, checks, read_blob).build_report()
+    return _RunReportBuilder(state, journal, cost, timeline, checks, read_blob, is_at_work).build_report()
 
 
 @dataclass
@@ -63,6 +69,7 @@ class _RunReportBuilder:
     _timeline: RunTimeline
     _checks: CheckLog
     _read_blob: ReadBlob
+    _is_at_work: bool | None
 
     def __post_init__(self) -> None:
         self._sessions = _group_sessions(self._state)
@@ -70,7 +77,7 @@ class _RunReportBuilder:
     def build_report(self) -> run_report_model.RunReport:
         state = self._state
         return run_report_model.RunReport(
-            **build_run_result(state, self._journal).copy_fields(),
+            **build_run_result(state, self._journal, self._is_at_work).copy_fields(),
             repository=Path(state.run.repository).name,
             target=state.run.target,
             started_at=state.run.started_at.isoformat(),
@@ -80,12 +87,17 @@ class _RunReportBuilder:
             tasks_by_tree=tuple(self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks),
             contract_receipts=self._build_receipts(iterate_contract_receipts(state)),
             cost=build_cost_report(state, self._cost),
-            migration=build_migration_report(state) if state.run.mode == "migration" else None,
+            migration=self._build_migration(),
             reproduce=tuple(iterate_reproduction_commands(state)),
             versions=tuple(self._timeline.versions),
             settings=state.run.settings,
             settings_changed=state.overrides,
         )
+
+    def _build_migration(self) -> MigrationReport | None:
+        if self._state.run.mode != "migration":
+            return None
+        return build_migration_report(self._state, self._is_at_work)
 
     def _build_interval(self, interval: WorkInterval) -> run_report_model.ReportedInterval:
         return run_report_model.ReportedInterval(

@@ -9,6 +9,7 @@ from orchestrator.domain.event import Event, external, forge, landing, migration
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead
+from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
 from orchestrator.report.run.forge_checks import describe_pull_request_event
 
 E = TypeVar("E", bound=Event)
@@ -227,8 +228,17 @@ def _(event: migration.ShardReverted) -> str:
     return f"rolled back shard {event.shard} by {event.commit[:12]}{add_lead(': ', event.reason)}"
 
 
+@describe_event.register
+def _(event: run.RunPaused) -> str:
+    word = RunCondition.PAUSED
+    if event.exit in STOPPED_EXITS:
+        word = RunCondition.STOPPED
+    return f"{word}: {event.reason}"
+
+
+_FINISHES = "what is running is finished, nothing new begins"
 _STOP_WORDS = {
-    "drain": ": draining, what is running is finished, nothing new begins",
+    "drain": f": {_FINISHES}",
     "interrupt": " at once",
     "terminate": " at once",
 }
@@ -276,8 +286,7 @@ _SENT = {True: "sent", False: "not sent", None: "may have been sent"}
 _describe(run.Noticed, lambda event: f"{event.level}: {event.text}")
 _describe(run.CheckStarted, lambda event: f"testing {event.tree[:12]} for {event.purpose}")
 _describe(run.BaselineRecorded, lambda event: "baseline recorded")
-_describe(run.RunDraining, lambda event: "draining: nothing new starts; press Ctrl-C again to stop at once")
-_describe(run.RunPaused, lambda event: f"paused: {event.reason}")
+_describe(run.RunDraining, lambda event: f"stopping: {_FINISHES}; press Ctrl-C again to stop at once")
 _describe(run.EffectAbandoned, lambda event: f"{event.key}: {event.reason}")
 _describe(run.PrOpened, lambda event: f"pull request {event.ref} on {event.forge}: {event.url}")
 _describe(run.RunEnded, lambda event: f"ended {event.outcome}: {event.reason}")

@@ -24,6 +24,8 @@ QUIET_KINDS = DETAIL_KINDS | {
 }
 """Kinds left out besides those that `logs` leaves out: there are very many of each."""
 _HEARTBEAT_S = 60.0
+_STOPPING_S = 5.0
+"""Seconds between lines while a run stops and what it waits for changes."""
 _MINUTE_S = 60.0
 MOST_A_MINUTE = 120
 _IMPORTANT = {"run.ended", "run.paused", "approval.requested", "run.draining"}
@@ -44,6 +46,7 @@ class ProgressReporter:
         self._minute_start = now
         self._lines = 0
         self._suppressed = 0
+        self._last_title = ""
         self._is_github = is_github
         self._most = most
 
@@ -62,7 +65,7 @@ class ProgressReporter:
             yield from _render_annotations(recorded)
 
     def render_heartbeat(self, state: RunState, clock: str, now: float) -> Iterator[str]:
-        """Yield a line if there was none for a minute.
+        """Yield a line if there was none for a minute, and while a run stops, if it waits for something else.
 
         Args:
             state: the run.
@@ -70,9 +73,10 @@ class ProgressReporter:
             now: the time.
         """
         yield from self._next_minute(now)
-        if now - self._last_line_at > _HEARTBEAT_S:
-            self._last_line_at = now
-            at = get_phase(state)
+        at = get_phase(state)
+        is_news = state.is_draining and at.title != self._last_title
+        if now - self._last_line_at > (_STOPPING_S if is_news else _HEARTBEAT_S):
+            self._last_line_at, self._last_title = now, at.title
             spent = f"{state.test_runs} test runs, cost {state.spend.total.cost_text}"
             yield f"{clock}  {at.title}: {at.done} of {at.total}; {spent}"
 

@@ -9,6 +9,7 @@ from orchestrator.report.migration.burndown import FULL_BOUNDS, build_burndown
 from orchestrator.report.migration.burndown_model import BurndownFields
 from orchestrator.report.migration.file_groups import get_step_name, list_step_names
 from orchestrator.report.read_model import Omittable, ReadModel
+from orchestrator.report.run.condition import ConditionSummary
 from orchestrator.report.run.model import FlakyTest, GateComparison, select_details
 from orchestrator.report.run.result import build_run_result
 
@@ -60,6 +61,7 @@ class MigrationReport(BurndownFields, schema="orchestrate.migration-report/1"):
 
     outcome: str
     sentence: str = ""
+    condition: ConditionSummary
     reason: str
     base: str
     pr_branch: str
@@ -78,12 +80,17 @@ class MigrationReport(BurndownFields, schema="orchestrate.migration-report/1"):
         return select_details(self.outcome, self.reason)
 
 
-_FROM_RESULT = ("outcome", "sentence", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate")
+_FROM_RESULT = (
+    *("outcome", "condition", "sentence", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate"),
+)
 
 
-def build_migration_report(state: RunState) -> MigrationReport:
-    """Return the whole report, with files sorted by path. Files with nothing to do are left out."""
-    result, recipe = build_run_result(state, Path()), state.migration.recipe
+def build_migration_report(state: RunState, is_at_work: bool | None = None) -> MigrationReport:
+    """Return the whole report, with files sorted by path. Files with nothing to do are left out.
+
+    For `is_at_work` see `find_condition`.
+    """
+    result, recipe = build_run_result(state, Path(), is_at_work), state.migration.recipe
     fields = build_burndown(state, FULL_BOUNDS).copy_fields()
     for name in _FROM_RESULT:
         fields[name] = getattr(result, name)

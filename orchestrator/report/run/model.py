@@ -17,6 +17,7 @@ from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.rows.agent_row import FleetEntry
+from orchestrator.report.run.condition import ConditionSummary
 
 ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""
@@ -179,11 +180,11 @@ class RunFields(Document):
     """The fields that the result and the status of a run share.
 
     `sentence` is the outcome with its cause, `next` a command to type and what it does; empty while nobody is needed.
-    `exit` is the exit code, None while the run works. `tasks` counts leaf tasks by every status. `causes` counts why
-    they ended without landing. `flaky` begins with the test seen on most trees. `pr` is the pull
-    request opened last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for
-    any, `merged` if nothing was merged. `merge_by` says how a person merges what landed: a line for a shell, or where.
-    `attempted` lists what agents tried beyond their walls.
+    `condition` is what the run does in the words that people read. `exit` is the exit code, None while the run works.
+    `tasks` counts leaf tasks by every status. `causes` counts why they ended without landing. `flaky` begins with the
+    test seen on most trees. `pr` is the pull request opened last; `prs` are all of a migration that has one for each
+    group. `checks` is None if nobody waited for any, `merged` if nothing was merged. `merge_by` says how a person
+    merges what landed: a line for a shell, or where. `attempted` lists what agents tried beyond their walls.
     """
 
     run: RunId
@@ -193,6 +194,7 @@ class RunFields(Document):
     outcome: ShownOutcome
     sentence: str = ""
     next: str = ""
+    condition: ConditionSummary
     reason: str
     exit: int | None
     base: CommitId

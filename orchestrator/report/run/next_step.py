@@ -6,18 +6,18 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import format_count
+from orchestrator.report.run.condition import describe_condition
 
 
-def suggest_next_step(state: RunState) -> str:
-    """Return a command to type and what it does; empty while the run needs nobody."""
+def suggest_next_step(state: RunState, is_at_work: bool | None = None) -> str:
+    """Return a command to type and what it does; empty while the run needs nobody. For `is_at_work` see `condition`."""
     run = state.run.run
     if state.pending_approvals:
         item = shlex.quote(state.pending_approvals[0].approval.item)
         return f"orchestrate approve {run} {item} (or deny, or a in orchestrate watch): the run waits for your answer"
     if state.ended is None:
-        if state.paused:
-            return f"orchestrate resume {run}: it has stopped and can go on"
-        return ""
+        now = describe_condition(state, is_at_work)
+        return f"{now.command}: the run is {now.word} and can go on" * bool(now.command)
     if state.run.mode == "migration":
         return _suggest_after_migration(state)
     return _suggest_after_goal(state)

@@ -13,6 +13,7 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.run.condition import describe_condition
 
 _SHOWN = 3
 _REASON_CHARS = 200
@@ -41,22 +42,19 @@ CAUSE_WORDS: Mapping[EndCause, str] = {
 """Cause → the words that follow the name of a task and a colon."""
 
 
-def describe_run_outcome(state: RunState) -> str:
-    """Return how a run stands, in one sentence with its cause."""
+def describe_run_outcome(state: RunState, is_at_work: bool | None = None) -> str:
+    """Return how a run stands, in one sentence with its cause; for `is_at_work` see `find_condition`."""
     if state.ended is not None:
         if state.ended.outcome == "cancelled":
             return f"Cancelled{add_lead(' (', _shorten(state.cancel_reason), ')')}: {_describe_landed(state)}."
         if state.run.mode == "migration":
             return f"{_describe_migration_end(state, state.ended.outcome)}."
         return f"{_describe_goal_end(state, state.ended.outcome)}."
-    if questions := state.pending_approvals:
-        more = ""
-        if len(questions) > 1:
-            more = f", and {format_count(len(questions) - 1, 'more question')}"
-        return f"Asks you: {_shorten(questions[0].approval.title)}{more}"
-    if state.paused is not None:
-        return f"Paused: {_shorten(state.paused.reason)}"
-    return f"Not over yet: {_describe_landed(state)}."
+    now = describe_condition(state, is_at_work)
+    if now.cause:
+        return f"{now.word.capitalize()}: {_shorten(now.cause)}"
+    questions = format_count(len(state.pending_approvals), "question") + " for you"
+    return f"{now.word.capitalize()}: {_describe_landed(state)}{f'; {questions}' * bool(state.pending_approvals)}."
 
 
 def _shorten(text: str) -> str:

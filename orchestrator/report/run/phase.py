@@ -11,6 +11,7 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.listing import format_count
 from orchestrator.report.run.forge_checks import is_waiting_for_checks
+from orchestrator.report.run.open_work import describe_open_work
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ def get_phase(state: RunState) -> Phase:
     """Return the current phase of a run."""
     if state.started is None:
         return Phase("starting", 0, 1)
+    if state.is_draining:
+        return _get_stopping_phase(state)
     if not state.baseline:
         return Phase("testing the base", 0, 1)
     if state.forge_checks and is_waiting_for_checks(state):
@@ -33,6 +36,13 @@ def get_phase(state: RunState) -> Phase:
     if state.run.mode == "migration":
         return _get_migration_phase(state)
     return _get_goal_phase(state)
+
+
+def _get_stopping_phase(state: RunState) -> Phase:
+    going_on = _get_migration_phase(state) if state.run.mode == "migration" else _get_goal_phase(state)
+    work = describe_open_work(state)
+    title = f"stopping, waits for {work}" if work else "stopping"
+    return Phase(title, going_on.done, going_on.total)
 
 
 def _get_waiting_phase(seen: ChecksSeen) -> Phase:

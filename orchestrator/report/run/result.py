@@ -16,6 +16,7 @@ from orchestrator.engine.pull_request.description import get_head_receipts
 from orchestrator.report.cost.budgets import build_account_usage, build_accounts, build_budgets, build_usage_amount
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.run import model
+from orchestrator.report.run.condition import describe_condition
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result, describe_merging
 from orchestrator.report.run.next_step import suggest_next_step
@@ -25,8 +26,8 @@ _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, File
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
-def build_run_result(state: RunState, journal: Path) -> model.RunResult:
-    """Return the outcome of a run, or how far it has come."""
+def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = None) -> model.RunResult:
+    """Return the outcome of a run, or how far it has come; for `is_at_work` see `find_condition`."""
     run, end = state.run, state.ended or state.paused
     return model.RunResult(
         run=run.run,
@@ -34,8 +35,9 @@ def build_run_result(state: RunState, journal: Path) -> model.RunResult:
         unsafe=state.is_unsafe,
         goal=run.goal,
         outcome=_get_outcome(state),
-        sentence=describe_run_outcome(state),
-        next=suggest_next_step(state),
+        sentence=describe_run_outcome(state, is_at_work),
+        next=suggest_next_step(state, is_at_work),
+        condition=describe_condition(state, is_at_work),
         reason=end.reason if end else "",
         exit=end.exit if end else None,
         base=run.base,
@@ -171,11 +173,11 @@ def render_status_json(state: RunState, journal: Path) -> str:
     return json.dumps(build_status(state, journal).as_object(), ensure_ascii=False)
 
 
-def build_status(state: RunState, journal: Path) -> model.RunStatus:
-    """Return where a run stands; its reader fills in `is_live` and `disk`."""
+def build_status(state: RunState, journal: Path, is_at_work: bool | None = None) -> model.RunStatus:
+    """Return where a run stands; its reader fills in `is_live` and `disk`. For `is_at_work` see `find_condition`."""
     accounts = build_accounts(state)
     return model.RunStatus(
-        **build_run_result(state, journal).copy_fields(),
+        **build_run_result(state, journal, is_at_work).copy_fields(),
         seq=state.seq,
         budget=build_budgets(state),
         plan=tuple(_build_task(state, task, accounts) for task in state.tasks.values()),

@@ -16,8 +16,7 @@ _SHOWN = 20
 
 def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
     """Yield run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
-    life = "live" if status.is_live else "no process"
-    yield f"{status.run}  {status.outcome} ({life})  {_flatten(status.goal.splitlines()[0])}"
+    yield f"{status.run}  {status.condition.word}  {_flatten(status.goal.splitlines()[0])}"
     yield f"  {_flatten(status.sentence or status.reason)}"
     if status.details:
         yield f"  {format_reason(status.details)}"

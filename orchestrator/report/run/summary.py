@@ -30,7 +30,7 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
         yield f"run {result.run}  {result.outcome}"
         yield strip_controls(result.sentence)
     else:
-        yield f"run {result.run}  {result.outcome}: {quote_text(result.reason)}"
+        yield f"run {result.run}  {result.condition.word}: {quote_text(result.condition.cause)}"
     if result.details:
         yield f"  {quote_text(result.details)}"
     if state.head:

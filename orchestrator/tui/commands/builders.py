@@ -46,8 +46,9 @@ def build_denials(selected: SelectedSubjects, state: RunState, note: str = "") -
 
 
 def build_pause_or_continue(_selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
-    """Pause the run, or go on if it is paused."""
-    return [commands.Pause(reason=note) if state.user_pause is None else commands.Continue()]
+    """Pause the run, or go on if it is paused or has stopped."""
+    is_going_on = state.user_pause is None and state.paused is None
+    return [commands.Pause(reason=note) if is_going_on else commands.Continue()]
 
 
 def build_retries(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:

@@ -11,12 +11,13 @@ from typing import Literal
 from anyio import to_thread
 from textual.app import SuspendNotSupported
 
-from orchestrator.domain.commands.definitions import Command, RollbackShards
+from orchestrator.domain.commands.definitions import Command, Continue, RollbackShards
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.run.condition import explain_nothing_to_continue
 from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.checkout import open_checkout, suspend_dashboard
 from orchestrator.tui.commands.parser import parse_commands
@@ -213,9 +214,9 @@ class CommandBar(PendingCommandLine):
         Raises:
             UsageProblem: none of them can be carried out now.
         """
-        if (state := self._state()) is None:
+        if self._state() is None:
             return
-        explain = partial(explain_refusal, state)
+        explain = self._explain_refusal
         refusals, possible = list(filter(None, map(explain, commands))), list(filterfalse(explain, commands))
         if not possible:
             raise UsageProblem("; ".join(refusals))
@@ -225,6 +226,16 @@ class CommandBar(PendingCommandLine):
             self.call_later(self._confirm, possible)  # whatever the command was typed into is shut by then
         else:
             self._hold(possible)
+
+    def _explain_refusal(self, command: Command) -> str:
+        """Return the reason why a command cannot be carried out now; empty when it can."""
+        view_model = self._host.view_model
+        if view_model is None:
+            return ""
+        refusal = explain_refusal(view_model.state, command)
+        if not refusal and isinstance(command, Continue):
+            return explain_nothing_to_continue(view_model.state, view_model.is_at_work)
+        return refusal
 
     def _confirm(self, commands: Sequence[Command]) -> None:
         dialog = ConfirmationDialog(list(map(describe_with_consequence, commands)), sum(map(_count_things, commands)))

@@ -7,6 +7,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import get_budget_limits
 from orchestrator.report.rows.activity import Activity
+from orchestrator.report.run.condition import describe_condition
 from orchestrator.tui.view_model import ViewModel
 
 _NOTIFICATION_CHARS = 200
@@ -67,7 +68,8 @@ def _describe_end(state: RunState) -> Iterator[tuple[str, str]]:
     if state.ended is not None:
         yield f"ended/{state.epoch}/{state.ended.outcome}", f"ended {state.ended.outcome}: {state.ended.reason}"
     elif state.paused is not None:
-        yield f"paused/{state.epoch}", f"stopped: {state.paused.reason}"
+        now = describe_condition(state, is_at_work=False)
+        yield f"paused/{state.epoch}", f"{now.word}: {now.cause}"
 
 
 def _describe_spending(state: RunState) -> Iterator[tuple[str, str]]:

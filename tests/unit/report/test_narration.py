@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.event.run import Noticed, RunEnded
-from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.event.run import Noticed, RunDraining, RunEnded
+from orchestrator.domain.event.work import TaskEnded, ToolCalled
+from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.log.progress_lines import ProgressReporter
+from tests.running import goal_events
 
 SEQ = count(1)
 
@@ -48,6 +50,16 @@ def test_that_the_run_ended_is_told_however_much_was_said() -> None:
     assert list(
         narration.render_event(recorded(RunEnded(outcome="done", reason="all is well", exit=0, head=None)), 1.0)
     )
+
+
+def test_while_a_run_stops_it_is_told_whenever_it_waits_for_something_else() -> None:
+    reporter = ProgressReporter(0.0)
+    call = ToolCalled(key="tool/s/0/0~0", session=SessionId("s"), turn=0, name="shell", arguments=Text())
+    words: list[str] = []
+    for second, calls in ((1.0, [call]), (6.0, [call]), (20.0, [call]), (30.0, [])):
+        state = goal_events.told(RunDraining(), *calls)
+        words += reporter.render_heartbeat(state, "12:00:00", second)
+    assert [line.split(": ")[0] for line in words] == ["12:00:00  stopping, waits for 1 command", "12:00:00  stopping"]
 
 
 @pytest.mark.parametrize(("silent_s", "beats"), [(59.0, 0), (61.0, 1)])

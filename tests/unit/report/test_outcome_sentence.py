@@ -31,8 +31,9 @@ def end(outcome: RunOutcome, reason: str = "words of a model") -> RunEnded:
         ([end("nothing-changed")], "Nothing was changed: the planner saw nothing to do."),
         ([end("failed")], "Failed: the planner gave no plan."),
         ([*PARSER, RunPaused(reason="$2.00 is spent.\nMore", exit=5)], "Paused: $2.00 is spent. More"),
-        ([*PARSER, goal.created("csv")], "Not over yet: 1 of 2 tasks landed."),
-        ([ApprovalRequested(approval=QUESTION)], "Asks you: may csv land?"),
+        ([*PARSER, goal.created("csv")], "Running: 1 of 2 tasks landed."),
+        ([*PARSER, ApprovalRequested(approval=QUESTION)], "Running: the one task landed; 1 question for you."),
+        ([ApprovalRequested(approval=QUESTION), RunPaused(reason="waits", exit=6)], "Asks you: may csv land?"),
     ],
 )
 def test_a_goal_is_told_in_one_sentence_with_its_cause(events: list[Event], sentence: str) -> None:
