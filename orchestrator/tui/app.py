@@ -18,6 +18,7 @@ from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
 from orchestrator.tui.filter_box import FilterBox
 from orchestrator.tui.frame_lines import build_header_line, build_key_line, build_tab_line, count_waiting
+from orchestrator.tui.gauges import build_gauge_line
 from orchestrator.tui.leavable_app import LeavableApp
 from orchestrator.tui.screens.narrowed_lists import CommandPaletteScreen, KeyHelp
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
@@ -26,6 +27,7 @@ from orchestrator.tui.terminal.clipboard import copy_text
 from orchestrator.tui.terminal.line_filters import AsciiFilter, ControlCharacterFilter
 from orchestrator.tui.terminal.stream_mode import StreamMode, can_stream
 from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
+from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.view_stack import ViewStack
 from orchestrator.tui.views.base_view import DashboardView
 from orchestrator.tui.widgets.styled_line import StyledLine
@@ -39,7 +41,9 @@ _CALL_S = 2.0
 _SPEED_FACTORS = {"faster": 2.0, "slower": 0.5}
 _OWN = {"filter": "show only what fits; nothing shows all", "quit": "leave; the run goes on"}
 _WIDTHS = [(0, "-narrow"), (80, "-list"), (100, "-roomy"), (140, "-wide")]
-_HEIGHTS = [(0, "-low"), (20, "-high")]
+GAUGE_LINES = 20
+"""Lines of the screen from which on there is one for gauges."""
+_HEIGHTS = [(0, "-low"), (GAUGE_LINES, "-high")]
 """Classes of the screen from so many columns and lines up, for what views look like."""
 
 
@@ -54,6 +58,10 @@ class Dashboard(LeavableApp):
     Screen { background: $background; color: $foreground; }
     ModalScreen { background: $background 60%; }
     #head, #tabs, #problem, #keys { background: $panel; }
+    .-low #gauges, .-low #inbox-question { display: none; }
+    .-low Panel { border: none; }
+    .-low .-detail #inbox-question { display: block; }
+    .-roomy > .-optional { border: round $border-blurred; }
     """
     BINDINGS: ClassVar[list[BindingType]] = keymap.build_bindings()
 
@@ -80,6 +88,7 @@ class Dashboard(LeavableApp):
         """Build the frame; a view is built when it is first in front."""
         yield StyledLine(id="head")
         yield StyledLine(id="tabs")
+        yield StyledLine(id="gauges")
         yield StyledLine(id="problem")
         yield ViewStack()
         yield FilterBox()
@@ -135,8 +144,7 @@ class Dashboard(LeavableApp):
         width, height = self.size
         frame, front = self.screen_stack[0], self.view_stack
         if self.view_model is not None:
-            head = build_header_line(self.view_model, width, self._source.replay, is_ascii=self.settings.is_ascii)
-            frame.query_one("#head", StyledLine).show_spans(head)
+            self._paint_run(self.view_model)
         problem = frame.query_one("#problem", StyledLine)
         problem.display = bool(self._source.problem)
         problem.show_spans([(self._source.problem, "warn")])
@@ -146,6 +154,17 @@ class Dashboard(LeavableApp):
         counts = count_waiting(self.view_model.state) if self.view_model else {}
         tabs = build_tab_line(front.tabs, front.tab_key, counts, front.status_text, width)
         frame.query_one("#tabs", StyledLine).show_spans(tabs)
+
+    def _paint_run(self, view_model: ViewModel) -> None:
+        """Paint the lines about the run as a whole."""
+        (width, height), is_ascii, frame = self.size, self.settings.is_ascii, self.screen_stack[0]
+        has_gauges = height >= GAUGE_LINES
+        replay = self._source.replay
+        head = build_header_line(view_model, width, replay, is_ascii=is_ascii, has_gauges=has_gauges)
+        frame.query_one("#head", StyledLine).show_spans(head)
+        if has_gauges:
+            gauges = build_gauge_line(view_model.state, view_model.now, width, is_ascii=is_ascii)
+            frame.query_one("#gauges", StyledLine).show_spans(gauges)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 

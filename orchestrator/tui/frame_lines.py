@@ -45,11 +45,21 @@ class HeaderPart:
 
 
 def build_header_line(
-    view_model: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False
+    view_model: ViewModel,
+    width: int,
+    replay: PlaybackClock | None = None,
+    *,
+    is_ascii: bool = False,
+    has_gauges: bool = False,
 ) -> list[Span]:
-    """Build the header: the run, its progress and cost; at its end, whether one may act, and the connection."""
+    """Build the header: the run, its progress and cost; at its end, whether one may act, and the connection.
+
+    With `has_gauges`, progress and cost stand in the line of gauges.
+    """
     is_at_work = view_model.is_at_work and view_model.state.ended is None
-    parts = build_header_parts(view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii)
+    parts = build_header_parts(
+        view_model.state, view_model.now, is_at_work=is_at_work, is_ascii=is_ascii, has_gauges=has_gauges
+    )
     access = HeaderPart("RO", "warn", 1) if view_model.is_read_only else HeaderPart("RW", "dim", 12)
     connection = build_connection_part(view_model, replay)
     return fit_header_parts([*parts, access, *([connection] if connection.text else [])], width)
@@ -127,7 +137,7 @@ _GAP = "  "
 
 
 def build_header_parts(
-    state: RunState, now: datetime | None, *, is_at_work: bool, is_ascii: bool = False
+    state: RunState, now: datetime | None, *, is_at_work: bool, is_ascii: bool = False, has_gauges: bool = False
 ) -> list[HeaderPart]:
     """Return the parts of the header in order.
 
@@ -136,20 +146,22 @@ def build_header_parts(
         now: the time up to which it has taken its time; None for its last event.
         is_at_work: whether an engine works on it.
         is_ascii: whether to do without other characters.
+        has_gauges: whether progress and cost are shown elsewhere.
     """
     if state.started is None:
         return [HeaderPart("no event yet", "dim")]
     run = state.run
     seconds = get_seconds_worked(state, now) if is_at_work else state.wall_s
     return [
-        HeaderPart(to_one_line(run.goal, _TITLE_CELLS), "title", 9, to_one_line(run.goal, 16)),
+        HeaderPart(to_one_line(run.goal, _TITLE_CELLS), "title", 7, to_one_line(run.goal, 24)),
         HeaderPart(run.run, "accent", 1, get_run_suffix(run.run)),
         HeaderPart(f"{to_one_line(run.branch)}@{(state.head or run.base)[:7]}", "dim", 10),
         HeaderPart(format_elapsed(seconds), "", 4),
         _build_phase_part(state, is_at_work),
-        *_build_counts(state, is_at_work),
+        *_build_workers(state, is_at_work),
+        *([] if has_gauges else _build_counts(state)),
         HeaderPart(f"{format_short_count(state.spend.total.tokens)} tok", "dim", 11),
-        *_build_money(state, is_ascii),
+        *([] if has_gauges else _build_money(state, is_ascii)),
     ]
 
 
@@ -221,13 +233,16 @@ _CONDITIONS: Mapping[RunCondition, tuple[str, str]] = {
 """The style of each condition, and the command that is typed to go on."""
 
 
-def _build_counts(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
+def _build_workers(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
     is_goal = state.run.mode == "goal"
     working = sum(session.ended is None and session.role == "worker" for session in state.sessions.values())
     if is_at_work and (is_goal or working):
         limit = f"/{_get_max_workers(state)}" * is_goal
         yield HeaderPart(f"workers {working}{limit}", "", 8, f"w{working}")
-    if not is_goal:
+
+
+def _build_counts(state: RunState) -> Iterator[HeaderPart]:
+    if state.run.mode != "goal":
         done = sum(file.status.is_terminal for file in state.migration.files.values())
         yield HeaderPart(f"files {done}/{len(state.migration.files)}", "", 3)
     else:

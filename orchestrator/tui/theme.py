@@ -26,7 +26,8 @@ _SAME = {
 class ColourScheme:
     """Colours by name, as `#rrggbb`.
 
-    They are seen on the `background`, on the `raised_background`, and on the `selected_background`.
+    They are seen on the `background`, on the `raised_background`, and on the `selected_background`. `edge` is the
+    colour of the frames of panels without the focus.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ColourScheme:
     background: str
     raised_background: str
     selected_background: str
+    edge: str
     colours: Mapping[str, str]
 
     def get_colour(self, style: str) -> str:
@@ -58,6 +60,7 @@ class ColourScheme:
             surface=self.background,
             panel=self.raised_background,
             variables={
+                "border-blurred": self.edge,
                 "text-muted": self.colours["grey"],
                 "text-disabled": self.colours["grey"],
                 "primary-muted": self.selected_background,
@@ -67,12 +70,12 @@ class ColourScheme:
 
 
 DARK_SCHEME = ColourScheme(
-    "orchestrate-dark", True, "#101418", "#1c232b", "#1d3341",
+    "orchestrate-dark", True, "#101418", "#1c232b", "#1d3341", "#66717c",
     {"text": "#e6e6e6", "grey": "#9aa4ae", "blue": "#56b4e9", "orange": "#e69f00", "vermillion": "#f0793a",
      "green": "#3dbb95", "purple": "#d494b8", "yellow": "#f0e442"},
 )  # fmt: skip
 LIGHT_SCHEME = ColourScheme(
-    "orchestrate-light", False, "#ffffff", "#eef1f4", "#d9e8f2",
+    "orchestrate-light", False, "#ffffff", "#eef1f4", "#d9e8f2", "#7f8891",
     {"text": "#1a1d21", "grey": "#5a626b", "blue": "#005a94", "orange": "#8a5a00", "vermillion": "#a63f00",
      "green": "#00664b", "purple": "#8a3f6b", "yellow": "#6b6000"},
 )  # fmt: skip

@@ -53,7 +53,9 @@ async def test_header_keys_and_the_chosen_row_are_in_sight(fleet: RunDirectory, 
         await pilot.press("G")
         await until(pilot, lambda: not any("> w199" in line for line in screen(app)))
         await pilot.resize_terminal(100, 20)
-        await until(pilot, lambda: len(screen(app)) == 20 and any(line.startswith(">") for line in screen(app)))
+        await until(
+            pilot, lambda: len(screen(app)) == 20 and any(line.strip("│").startswith(">") for line in screen(app))
+        )
         await until(pilot, lambda: "1 Fleet" in screen(app)[1] and "q detach" in screen(app)[-1])
 
 
@@ -79,18 +81,19 @@ async def test_a_filter_shows_what_status_shows(fleet: RunDirectory, place: tupl
 async def test_the_preview_goes_along_with_the_cursor(fleet: RunDirectory) -> None:
     app = dashboard(Shown(fleet))
     async with app.run_test(size=(160, 48)) as pilot:
-        await until(pilot, lambda: app.query(FleetView) and app.query_one(TranscriptPane).transcript)
+        await until(pilot, lambda: app.query(FleetView) and "tier: let commands" in "\n".join(screen(app)))
         app.query_one(Table).move_to(f"session:{LONGEST}")
+        await until(pilot, lambda: app.query_one(TranscriptPane).transcript)
         await until(pilot, lambda: " w01 task-000" in "\n".join(screen(app)))
-        await until(pilot, lambda: any(line.startswith("#") for line in screen(app)))
+        await until(pilot, lambda: any(line.strip("│").startswith("#") for line in screen(app)))
         await pilot.press("v")
-        await until(pilot, lambda: not any(line.startswith("#") for line in screen(app)))
+        await until(pilot, lambda: not any(line.strip("│").startswith("#") for line in screen(app)))
 
 
 async def test_the_last_line_says_what_helps_the_row_with_the_cursor(fleet: RunDirectory) -> None:
     app = dashboard(Shown(fleet))
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "? ask" in screen(app)[3])
+        await until(pilot, lambda: "? ask" in screen(app)[5])
         assert "a approve  d deny" in screen(app)[-1]
         app.query_one(Table).move_to("session:task-005@1/worker")
         await until(pilot, lambda: "approve" not in screen(app)[-1])
@@ -100,10 +103,10 @@ async def test_a_migration_without_models_has_columns_for_files_and_begins_at_wh
     source = Still(kept("migration.v1"))
     app = at_rest(source)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "✗ fail" in screen(app)[3])
-        assert screen(app)[2].split() == ["STATE", "KIND", "WHAT", "LAST"]
+        await until(pilot, lambda: "✗ fail" in screen(app)[5])
+        assert screen(app)[4].strip("│").split() == ["STATE", "KIND", "WHAT", "LAST"]
         assert "r retry" in screen(app)[-1]
-        assert screen(app)[3].startswith(">")
+        assert screen(app)[5].startswith("│>")
 
 
 async def test_what_is_done_is_counted_until_it_is_asked_for(tmp_path: Path) -> None:

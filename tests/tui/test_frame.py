@@ -90,7 +90,7 @@ async def test_the_chosen_one_of_two_hundred_stays_in_sight_at_every_size(tmp_pa
             await pilot.resize_terminal(*size)
             app.update_from_source()
             await pilot.pause()
-            chosen = [line for line in seen(app) if line.startswith(">")]
+            chosen = [line for line in seen(app) if line.strip("│").startswith(">")]
             assert len(chosen) == 1
             assert "run" in chosen[0]
 
@@ -187,8 +187,8 @@ async def test_help_can_be_searched_and_names_the_command_that_does_the_same() -
         await pilot.press("question_mark")
         app.screen.query_one(Input).value = "lines print"
         await pilot.pause()
-        found = [" ".join(line.split()) for line in seen(app) if "orchestrate" in line]
-        assert [line[line.index(">") :] for line in found] == [
+        found = [" ".join(line.split()) for line in seen(app) if "orchestrate logs" in line]
+        assert [line[line.index(">") :].rstrip("│ ") for line in found] == [
             "> L print all lines of what is in front, and follow orchestrate logs --follow"
         ]
         await pilot.press("escape")
@@ -386,7 +386,7 @@ async def test_what_is_wrong_with_a_journal_is_told_above_all_else() -> None:
         await pilot.pause()
         app.update_from_source()
         await pilot.pause()
-        assert seen(app)[2] == source.problem
+        assert seen(app)[3] == source.problem
         source.problem = ""
         app.update_from_source()
         await pilot.pause()

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from orchestrator.domain.event import forge, migration, people, run
+from orchestrator.domain.event import forge, landing, migration, people, run
 from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
 from orchestrator.domain.fold import spend
 from orchestrator.domain.fold.run import apply_run_event
@@ -86,10 +86,18 @@ def _end_effect(state: RunState, event: Done, _at: datetime) -> None:
     state.open_intents.pop(event.key, None)
 
 
+def _record_landing_time(state: RunState, _event: landing.LandingFinished, at: datetime) -> None:
+    state.landed_at.append(at)
+
+
 _BEFORE: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Intent, _begin_effect),
     (run.EngineStarted, _begin_epoch),
     ((people.ApprovalRequested, people.ApprovalDecided), spend.record_question_time),
     (forge.ChecksSeen, spend.record_forge_checks),
 )
-_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = ((Done, _end_effect), (spend.TIMED_EVENTS, spend.record_work_time))
+_AFTER: tuple[tuple[_Kinds, _Recorder], ...] = (
+    (Done, _end_effect),
+    (landing.LandingFinished, _record_landing_time),
+    (spend.TIMED_EVENTS, spend.record_work_time),
+)

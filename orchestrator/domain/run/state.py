@@ -159,6 +159,8 @@ class RunState:
     trials: list[TrialJudged] = field(default_factory=list)
     ejections: list[UnitEjected] = field(default_factory=list)
     landings: list[LandingFinished] = field(default_factory=list)
+    landed_at: list[datetime] = field(default_factory=list)
+    """The time of each of `landings`."""
     effect_tries: Counter[str] = field(default_factory=Counter)
     open_intents: dict[str, Intent] = field(default_factory=dict)
     approval_asked_at: dict[str, datetime] = field(default_factory=dict)

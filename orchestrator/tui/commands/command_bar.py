@@ -22,6 +22,7 @@ from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.checkout import open_checkout, suspend_dashboard
 from orchestrator.tui.commands.parser import parse_commands
 from orchestrator.tui.commands.pending_line import PendingCommandLine, describe_with_consequence, is_dangerous
+from orchestrator.tui.rows.diff_rows import CommentTexts
 from orchestrator.tui.screens.command_dialogs import ConfirmationDialog, NoteDialog
 from orchestrator.tui.view_model import Connection, Subject
 from worktrees.errors import GitError
@@ -58,6 +59,10 @@ class ReviewComments:
         self._waiting = [one for one in self._waiting if (one.subject, one.path, one.line) != place]
         if comment.text.strip():
             self._waiting.append(comment)
+
+    def get_texts(self, subject: Subject) -> CommentTexts:
+        """Return what was said of lines of a subject's change."""
+        return {(one.path, one.line): one.text for one in self._waiting if one.subject == subject}
 
     def build_retry_commands(self, state: RunState) -> list[Command]:
         """Build one retry with all its comments for each task, or for each file of a migration.
@@ -167,6 +172,10 @@ class CommandBar(PendingCommandLine):
             return
         self._comments.add_comment(LineComment(self._selected[0], path, line, text))
         self._host.show_message(f"{format_count(len(self._comments), 'line')} commented; S sends all to the worker")
+
+    def get_comments(self, subject: Subject) -> CommentTexts:
+        """Return the comments on a subject's change that were not sent yet."""
+        return self._comments.get_texts(subject)
 
     def submit_review(self) -> None:
         """Retry each task whose lines were commented, with all comments as its note."""

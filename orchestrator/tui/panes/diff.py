@@ -15,8 +15,10 @@ from textual.widgets import Input
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.locations.run_directory import RunDirectory
-from orchestrator.tui.rows.diff_rows import DiffOptions, DiffRows
+from orchestrator.tui.rows.diff_rows import NO_COMMENTS, CommentTexts, DiffOptions, DiffRows
+from orchestrator.tui.rows.empty_screens import NO_CHANGE, NO_FILE_CHANGED
 from orchestrator.tui.run_feed.diff_reader import DiffEndpoints
+from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.table import Column, Row, Table
 from orchestrator.tui.widgets.text_pager import LazyLines, LineList, TextPager
 from worktrees.diffs.file_diffs import Diff, FileDiff
@@ -80,10 +82,11 @@ class DiffPane(Vertical):
         self._how = DiffOptions()
         self._rows = DiffRows(())
         self._about: tuple[str, int] | None = None
+        self._comments = NO_COMMENTS
 
     def compose(self) -> ComposeResult:
         """Build the lines, and the box for a comment."""
-        yield TextPager(empty="no change yet")
+        yield TextPager(empty=NO_CHANGE)
         yield Input(compact=True, placeholder="what is to be said of this line; enter keeps it, esc drops it")
 
     @property
@@ -138,18 +141,25 @@ class DiffPane(Vertical):
         self._diff, self._unloaded = found, unloaded
         self._draw()
         if not found.files:
-            self.pager.show_text(LineList([("nothing differs" if self._ends else "no change yet", "dim")]))
+            self.pager.show_text(LineList(_list_empty_lines(has_ends=bool(self._ends))))
         self.post_message(self.DiffLoaded())
 
     def _draw(self) -> None:
         """Make the rows anew; the cursor stays on its line."""
         before = self._rows.get_row(self.pager.cursor) if self.pager.cursor < len(self._rows) else None
         how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= SIDE_BY_SIDE_COLUMNS)
-        rows = self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
+        rows = self._rows = DiffRows(self.files, how, frozenset(self._unloaded), self._comments)
         lines = LazyLines(rows.__len__, lambda index: rows.render_row(index, self.size.width))
         self.pager.show_text(lines, at_end=False)
         if before is not None:
             self.pager.move_to(self._rows.find_nearest_row(before))
+
+    def show_comments(self, comments: CommentTexts) -> None:
+        """Mark the lines of which something was said and not sent yet, with the words below them."""
+        if comments != self._comments:
+            self._comments = dict(comments)
+            if self.files:
+                self._draw()
 
     def move_to_file(self, path: str) -> None:
         """Go to the head of a file."""
@@ -212,7 +222,9 @@ class DiffPane(Vertical):
             return
         self._about = (row.path, row.number)
         self.add_class("-commenting")
-        self.query_one(Input).focus()
+        box = self.query_one(Input)
+        box.value = self._comments.get(self._about, "")
+        box.focus()
 
     def action_no_comment(self) -> None:
         """Drop the comment that is being typed."""
@@ -223,8 +235,8 @@ class DiffPane(Vertical):
         return action != "no_comment" or self._about is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Submit a comment."""
-        if self._about is not None and event.value.strip():
+        """Submit a comment; without words, the one that was there is gone."""
+        if self._about is not None and (event.value.strip() or self._about in self._comments):
             self.post_message(CommentSubmitted(*self._about, event.value.strip()))
         self._end_comment()
 
@@ -233,6 +245,13 @@ class DiffPane(Vertical):
         self.query_one(Input).value = ""
         self.remove_class("-commenting")
         self.pager.focus()
+
+
+def _list_empty_lines(*, has_ends: bool) -> list[Cell]:
+    """Return the lines for a change without files."""
+    if has_ends:
+        return [("nothing differs", "dim")]
+    return [(line, "dim") for line in NO_CHANGE.splitlines()]
 
 
 class FilesPane(Vertical):
@@ -249,7 +268,7 @@ class FilesPane(Vertical):
 
     def compose(self) -> ComposeResult:
         """Build the table."""
-        yield Table(_FILE_COLUMNS, empty="no file is changed yet")
+        yield Table(_FILE_COLUMNS, empty=NO_FILE_CHANGED)
 
     def show_files(self, files: Sequence[FileDiff]) -> None:
         """Show these files from now on."""

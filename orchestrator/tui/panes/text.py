@@ -48,6 +48,10 @@ class TextPane(Vertical):
             self._listed.lines = new
             self.query_one(TextPager).invalidate_lines(0)
 
+    def move_to_first_line(self) -> None:
+        """Move to the beginning of the lines."""
+        self.query_one(TextPager).move_to(0)
+
     def reload_if_changed(self, known: object, read: Callable[[], Sequence[Styled]]) -> None:
         """Show what a thread reads, if `sign` differs from the one before."""
         if known != self._known and not self._is_reading:

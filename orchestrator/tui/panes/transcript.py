@@ -14,6 +14,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId
 from orchestrator.errors import JournalProblem
 from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.rows.empty_screens import NOTHING_SAID
 from orchestrator.tui.rows.transcript import Transcript
 from orchestrator.tui.rows.transcript_items import TranscriptLevel
 from orchestrator.tui.run_feed.conversation_reader import FIRST_READ_EVENTS, ConversationReader
@@ -59,7 +60,7 @@ class TranscriptPane(Vertical):
 
     def compose(self) -> ComposeResult:
         """Build the lines."""
-        yield TextPager(follow=True, empty="nothing was said yet")
+        yield TextPager(follow=True, empty=NOTHING_SAID)
 
     @property
     def pager(self) -> TextPager:

@@ -1,10 +1,12 @@
 """A change as rows for a screen: one below the other or side by side, with where each row stands in the files."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Literal
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.tui.rows.text_plots import Span, cut_spans
@@ -14,24 +16,32 @@ from worktrees.diffs.hunks import Hunk, HunkLine
 _LINE_CHARS = 4_000
 _NUMBER = 5
 _STYLES = {"+": "added", "-": "removed", " ": ""}
+_MARK = "●"
+CommentTexts: TypeAlias = Mapping[tuple[str, int], str]
+"""What was said of lines, by path and by number."""
+NO_COMMENTS: CommentTexts = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class DiffRow:
-    """A file's head, a hunk's head, a remark, or a line. `old` and `new` are the line on either side, if it is there.
+    """A file's head, a hunk's head, a remark, a line, or a comment on the line above it.
 
-    Side by side, both may be different lines.
+    `old` and `new` are the line on either side, if it is there. Side by side, both may be different lines.
+    `commented` is the number of the line that has a comment, in its row and in that of the comment.
     """
 
-    kind: Literal["file", "hunk", "note", "line"]
+    kind: Literal["file", "hunk", "note", "line", "comment"]
     path: str
     text: str = ""
     old: HunkLine | None = None
     new: HunkLine | None = None
+    commented: int | None = None
 
     @property
     def number(self) -> int | None:
         """The line's number after the change, before it if it is gone; None for heads and remarks."""
+        if self.commented is not None:
+            return self.commented
         if self.new is not None:
             return self.new.new_number
         return self.old.old_number if self.old else None
@@ -39,7 +49,7 @@ class DiffRow:
     @property
     def anchor(self) -> tuple[str, int | str | None]:
         """A value that tells the row from others of its file, also when rows are built another way."""
-        return self.kind, self.number if self.kind == "line" else self.text
+        return self.kind, self.number if self.kind in {"line", "comment"} else self.text
 
 
 @dataclass(frozen=True)
@@ -57,11 +67,17 @@ class DiffRows:
     """The rows of a change."""
 
     def __init__(
-        self, files: Sequence[FileDiff], how: DiffOptions = DEFAULT_OPTIONS, unloaded: Container[str] = ()
+        self,
+        files: Sequence[FileDiff],
+        how: DiffOptions = DEFAULT_OPTIONS,
+        unloaded: Container[str] = (),
+        comments: CommentTexts = NO_COMMENTS,
     ) -> None:
         """`unloaded` are the paths of files whose hunks have not been read yet."""
         self.options = how
-        self._rows = [row for file in files for row in _build_file_rows(file, how, file.path in unloaded)]
+        self._rows: list[DiffRow] = []
+        for file in files:
+            self._rows += _add_comments(list(_build_file_rows(file, how, file.path in unloaded)), comments)
         self._heads: dict[str, list[int]] = {"file": [], "hunk": []}
         for index, row in enumerate(self._rows):
             if row.kind in self._heads:
@@ -100,6 +116,8 @@ class DiffRows:
         row = self._rows[index]
         if row.kind == "file":
             return [(row.text, "title")]
+        if row.kind == "comment":
+            return [(" " * (2 * _NUMBER + 1), ""), (f"{_MARK} {row.text}", "ask")]
         if row.kind != "line":
             return [(row.text, "dim")]
         if self.options.is_wide:
@@ -117,6 +135,23 @@ def _build_file_rows(file: FileDiff, how: DiffOptions, is_unloaded: bool) -> Ite
             yield DiffRow("hunk", file.path, _render_hunk_head(hunk))
             for gone, came in groups:
                 yield from _build_line_rows(file.path, gone, came, how.is_wide)
+
+
+def _add_comments(rows: list[DiffRow], comments: CommentTexts) -> list[DiffRow]:
+    """Return the rows of one file with a row for each comment below its line.
+
+    Of a number that a removed and an added line have, the comment is on the added one, which comes later.
+    """
+    places: dict[int, int] = {}
+    for index, row in enumerate(rows):
+        if row.number is not None and (row.path, row.number) in comments:
+            places[row.number] = index
+    found = rows.copy()
+    for number, index in sorted(places.items(), key=itemgetter(1), reverse=True):
+        row = replace(rows[index], commented=number)
+        text = _clean_text(comments[row.path, number]).replace("\n", " ")
+        found[index : index + 1] = [row, DiffRow("comment", row.path, text, commented=number)]
+    return found
 
 
 def _list_remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
@@ -187,8 +222,13 @@ def _build_line_rows(
 def _render_below(row: DiffRow) -> list[Span]:
     line = row.new or row.old
     assert line is not None
-    numbers = f"{_format_number(row.old, 'old_number')} {_format_number(row.new, 'new_number')} "
-    return [(numbers, "dim"), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
+    numbers = f"{_format_number(row.old, 'old_number')} {_format_number(row.new, 'new_number')}"
+    return [(numbers, "dim"), _render_mark(row), (f"{line.kind} {_render_text(line)}", _STYLES[line.kind])]
+
+
+def _render_mark(row: DiffRow) -> Span:
+    """Return the cell between the numbers and the text of a line: a mark if it has a comment."""
+    return (" ", "") if row.commented is None else (_MARK, "ask")
 
 
 def _render_beside(row: DiffRow, width: int) -> list[Span]:
@@ -196,7 +236,7 @@ def _render_beside(row: DiffRow, width: int) -> list[Span]:
     left = cut_spans(_render_half(row.old, "old_number"), half)
     right = _render_half(row.new, "new_number")
     room = half - sum(len(text) for text, _ in left)
-    return [*left, (" " * room, ""), (" | ", "dim"), *right]
+    return [*left, (" " * room, ""), (" |", "dim"), _render_mark(row), *right]
 
 
 def _render_half(line: HunkLine | None, side: str) -> list[Span]:

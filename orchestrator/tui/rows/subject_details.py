@@ -94,7 +94,7 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
         yield "no task belongs to it", "dim"
     else:
         for line in render_task_history(state, task):
-            yield (line, _style(line))
+            yield (line, get_history_style(line))
     sessions = []
     for one in state.sessions.values():
         if one.task == whole.task or one.session == whole.session:
@@ -110,7 +110,8 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
         yield f"  may take {task.spec.budget_tokens:,} tokens", "dim"
 
 
-def _style(line: str) -> str:
+def get_history_style(line: str) -> str:
+    """Return the style of a line of a task's history."""
     if line and not line.startswith(" "):
         return "title"
     if line.startswith("  verdict: merge"):

@@ -15,10 +15,14 @@ ASCII_BARS = "_.:-=+*#"
 
 
 class Glyphs(NamedTuple):
-    """Bars, the signs of a tree, and the lines of a chart."""
+    """Bars, the signs of a tree, and the lines of a chart. A progress bar has a part that is still under way."""
 
     full: str
     empty: str
+    done: str
+    under_way: str
+    failed: str
+    to_come: str
     folded: str
     unfolded: str
     pointer: str
@@ -30,8 +34,8 @@ class Glyphs(NamedTuple):
 
 
 _GLYPHS = (
-    Glyphs("▓", "░", "▸", "▾", "›", "│", "─", "└", "┴", BARS),
-    Glyphs("#", ".", "+", "-", ">", "|", "-", "+", "^", ASCII_BARS),
+    Glyphs("▓", "░", "━", "╍", "×", "─", "▸", "▾", "›", "│", "─", "└", "┴", BARS),
+    Glyphs("#", ".", "=", "~", "x", ".", "+", "-", ">", "|", "-", "+", "^", ASCII_BARS),
 )
 
 

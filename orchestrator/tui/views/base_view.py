@@ -11,6 +11,7 @@ from textual.message import Message
 
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows.row_filter import NO_FILTER, FilterValue, RowFilter
+from orchestrator.tui.rows.empty_screens import NO_FIT
 from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import Subject, SubjectKind, ViewModel
@@ -81,8 +82,8 @@ _SHORT_REST, _SHORT_S = 40.0, 1.0
 """Rests of up to so many seconds are longer: drawing what was made costs twice as much again as making it."""
 _CLOCK_S = 5.0
 """Seconds after which ages on the screen are brought up to date."""
-BRIEF_LINES, TINY_LINES = 20, 12
-"""Views of fewer lines have the classes `-brief` and `-tiny`."""
+ROOMY_LINES, BRIEF_LINES, TINY_LINES = 28, 20, 12
+"""Views of as many lines have the class `-roomy`, those of fewer the classes `-brief` and `-tiny`."""
 
 
 class FilterableRow(Protocol):
@@ -101,6 +102,8 @@ class ThrottledView(DashboardView):
 
     Keys that change what is shown call `repaint_now`.
     """
+
+    DEFAULT_CSS = "ThrottledView.-brief Panel { border: none; }"
 
     view_model: ViewModel | None = None
     active_filter: RowFilter = NO_FILTER
@@ -124,6 +127,7 @@ class ThrottledView(DashboardView):
         if not self.children:  # it may be coming or going
             return
         begun = thread_time()
+        self.set_class(self.size.height >= ROOMY_LINES, "-roomy")
         self.set_class(self.size.height < BRIEF_LINES, "-brief")
         self.set_class(self.size.height < TINY_LINES, "-tiny")
         self.paint_view(view_model)
@@ -183,7 +187,7 @@ class ThrottledView(DashboardView):
 
     def get_empty_text(self, text: str) -> str:
         """Return the text of a table without rows: the filter may be the reason."""
-        return "nothing fits" if self.active_filter.text else text
+        return NO_FIT if self.active_filter.text else text
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""

@@ -6,6 +6,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import ClassVar, Literal
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -19,10 +20,14 @@ from orchestrator.report.migration.burndown import BurndownBounds, build_burndow
 from orchestrator.report.migration.burndown_model import SIGNATURE_KEYS, GroupKind
 from orchestrator.report.migration.file_groups import GROUP_KEYS, FileGroup, build_file_groups
 from orchestrator.report.rows import file_rows
+from orchestrator.tui.panes.preview import PreviewPanel
 from orchestrator.tui.rows.burndown_chart import BurndownMeasure, build_burndown_series, render_burndown_chart
+from orchestrator.tui.rows.empty_screens import NO_FILE_IN_SCOPE, NO_FILE_TO_DO, NOTHING_FAILED
+from orchestrator.tui.rows.row_preview import render_file_preview
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import (
     BRIEF_LINES,
+    ROOMY_LINES,
     STATE_COLUMN,
     R,
     Subject,
@@ -32,6 +37,7 @@ from orchestrator.tui.views.base_view import (
     render_failures,
 )
 from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
@@ -106,10 +112,13 @@ class BurndownView(ThrottledView):
     DEFAULT_CSS = """
     BurndownView > #burndown-head { height: 3; }
     BurndownView.-tiny > #burndown-head { height: 1; }
-    BurndownView > #burndown-charts { height: 0; }
-    BurndownView > #burndown-files { display: none; }
-    BurndownView.-files > #burndown-files { display: block; }
-    BurndownView.-files > #burndown-groups { display: none; }
+    BurndownView #burndown-charts { height: 0; }
+    BurndownView > #burndown-rows { height: 3fr; }
+    BurndownView #burndown-files { display: none; }
+    BurndownView.-files #burndown-files { display: block; }
+    BurndownView.-files #burndown-groups { display: none; }
+    BurndownView > PreviewPanel { display: none; height: 2fr; }
+    BurndownView.-previewed > PreviewPanel { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "next_table", "The next table", show=False, id="burndown.table"),
@@ -127,12 +136,14 @@ class BurndownView(ThrottledView):
     def compose(self) -> ComposeResult:
         """Build sums, charts, the name of the table, and the table: of groups or of files."""
         yield Drawing(id="burndown-head")
-        with Horizontal(id="burndown-charts"):
+        with Panel(classes="-optional") as charts, Horizontal(id="burndown-charts"):
+            charts.show_title([("Burndown", "title")])
             yield Drawing(id="chart-sites")
             yield Drawing(id="chart-files")
-        yield Drawing(id="burndown-where")
-        yield Table(SIGNATURE_COLUMNS, id="burndown-groups")
-        yield Table(FILE_COLUMNS, id="burndown-files")
+        with Panel(id="burndown-rows"):
+            yield Table(SIGNATURE_COLUMNS, id="burndown-groups")
+            yield Table(FILE_COLUMNS, id="burndown-files")
+        yield PreviewPanel(is_ascii=self.is_ascii)
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
@@ -152,7 +163,8 @@ class BurndownView(ThrottledView):
         else:
             groups = build_file_groups(state, self._group_kind)
             self._show_rows(GROUP_COLUMNS, groups, attrgetter("name"))
-        self.query_one("#burndown-where", Drawing).show_rows([self._render_location()])
+        self.query_one("#burndown-rows", Panel).show_title(self._render_location())
+        self.show_preview()
 
     def _show_rows(self, columns: Sequence[Column], rows: Sequence[R], get_key: Callable[[R], str]) -> None:
         self.table.show_columns(columns)
@@ -177,8 +189,33 @@ class BurndownView(ThrottledView):
         """Return the names of the tables, with the present one marked."""
         if self._group:
             return [(f"{self._side} > ", "dim"), (self._group, "title"), ("   esc back", "dim")]
-        styles = dict.fromkeys(_SIDES, "dim") | {self._side: "title"}
-        return [(f"{side}  ", style) for side, style in styles.items()]
+        styles = dict.fromkeys(_SIDES, "dim") | {self._side: "chosen"}
+        spans: list[Span] = []
+        for side, style in styles.items():
+            spans += [(side, style), ("  ", "")]
+        return spans[:-1]
+
+    @on(Table.RowHighlighted)
+    def show_preview(self) -> None:
+        """Show why the file with the cursor did not land, or the first file of a group of equal failures."""
+        file = self._find_previewed_file()
+        has_room = self.size.height >= ROOMY_LINES
+        self.set_class(has_room and file is not None, "-previewed")
+        if file is None or self.view_model is None or not has_room:
+            return
+        preview = self.query_one(PreviewPanel)
+        preview.show_lines([(file.path, "title")], file.path, render_file_preview(self.view_model.state, file))
+        preview.show_keys((("enter", "opens it" if self._shows_files else "its files"),))
+
+    def _find_previewed_file(self) -> FileRecord | None:
+        key = self.table.cursor
+        if key is None or self.view_model is None:
+            return None
+        if self._shows_files:
+            return self.view_model.state.migration.files.get(key)
+        if self._side == "failures":
+            return next(iter(self._list_files_of_row(self.view_model.state, key)), None)
+        return None
 
     @property
     def _shows_files(self) -> bool:
@@ -262,8 +299,8 @@ class BurndownView(ThrottledView):
 
 _MEASURES: tuple[BurndownMeasure, ...] = ("sites", "files")
 _EMPTY: Mapping[BurndownTable, str] = {
-    "failures": "nothing has failed",
-    "owners": "no file has anything to do",
-    "directories": "no file has anything to do",
-    "files": "no file is in scope",
+    "failures": NOTHING_FAILED,
+    "owners": NO_FILE_TO_DO,
+    "directories": NO_FILE_TO_DO,
+    "files": NO_FILE_IN_SCOPE,
 }

@@ -10,12 +10,14 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.report.cost.breakdown import CostBreakdown, build_cost_breakdown
 from orchestrator.report.rows.agent_row import format_tokens
 from orchestrator.tui.rows import spending
+from orchestrator.tui.rows.empty_screens import NO_MODEL_ASKED, NOTHING_WASTED
 from orchestrator.tui.rows.spending import SPEND_SIDES, SpendLog, SpendRow, SpendSide
 from orchestrator.tui.rows.text_plots import get_glyphs, plot_sparkline
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
 from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
@@ -36,10 +38,10 @@ class CostView(ThrottledView):
     KEYS = (("t", "by task, role, model, outcome, waste"), ("s", "sort"), ("enter", "open"))
     FIELDS = spending.SPEND_KEYS
     DEFAULT_CSS = """
-    CostView > #cost-lines { height: 3; }
-    CostView > #cost-sides { height: 5; }
-    CostView.-brief > #cost-sides { display: none; }
-    CostView.-tiny > #cost-lines { height: 2; }
+    CostView #cost-lines { height: 3; }
+    CostView #cost-sides { height: 5; }
+    CostView.-brief #cost-sides { display: none; }
+    CostView.-tiny #cost-lines { height: 2; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "next_breakdown", "From the next side", show=False, id="cost.side"),
@@ -58,9 +60,12 @@ class CostView(ThrottledView):
 
     def compose(self) -> ComposeResult:
         """Build sums, a line for each breakdown, and a table of one of them."""
-        yield Drawing(id="cost-lines")
-        yield Drawing(id="cost-sides")
-        yield Table(_COLUMNS, empty="no model was asked")
+        with Panel(classes="-optional") as sums:
+            sums.show_title([("Spending", "title")])
+            yield Drawing(id="cost-lines")
+            yield Drawing(id="cost-sides")
+        with Panel(id="cost-rows"):
+            yield Table(_COLUMNS, empty=NO_MODEL_ASKED)
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint everything anew."""
@@ -87,12 +92,13 @@ class CostView(ThrottledView):
         rows = self.filter_rows(spending.build_spend_rows(view_model.state, cost, self._by))
         if self._is_by_cost:
             rows.sort(key=lambda row: -row.share)
-        title, empty = self._by.upper(), "no model was asked"
+        title, empty = self._by.upper(), NO_MODEL_ASKED
         if self._by == "waste":
-            title, empty = "WASTED ON", "nothing was wasted"
+            title, empty = "WASTED ON", NOTHING_WASTED
         columns = [Column("name", title, 14, grows=True, cell=self._render_name), *_COLUMNS]
         self.table.show_columns(columns)
         self.table.set_empty_text(self.get_empty_text(empty))
+        self.query_one("#cost-rows", Panel).show_title(_render_sides(self._by))
         context = self.cell_context
         self.table.show_rows(build_row(row.name, row, columns, context) for row in rows)
 
@@ -127,3 +133,11 @@ class CostView(ThrottledView):
     def status_text(self) -> str:
         """The breakdown, and the number of rows that fit the filter."""
         return f"by {self._by}  {super().status_text}".rstrip()
+
+
+def _render_sides(chosen: SpendSide) -> list[Span]:
+    """Return the names of the breakdowns, with the present one marked."""
+    spans: list[Span] = [("Cost by", "title")]
+    for side in SPEND_SIDES:
+        spans.append((f"  {side}", "chosen" if side == chosen else "dim"))
+    return spans

@@ -14,11 +14,14 @@ from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AGENT_KEYS, AgentRow, RowKind
 from orchestrator.report.rows.row_filter import NO_FILTER, RowFilter
 from orchestrator.tui.keymap import get_key_hints
-from orchestrator.tui.panes.transcript import TranscriptPane
+from orchestrator.tui.panes.preview import PreviewPanel
+from orchestrator.tui.rows.empty_screens import NO_EVENT, NO_FIT, describe_empty_fleet
+from orchestrator.tui.rows.row_preview import render_row_preview
+from orchestrator.tui.rows.state_counts import count_states
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, SubjectKind, ThrottledView
-from orchestrator.tui.widgets.styled_line import StyledLine
-from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText
+from orchestrator.tui.widgets.panel import Panel
+from orchestrator.tui.widgets.styled_text import Cell, LeftTruncatedText, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Row, Table
 
 _NARROW = (
@@ -52,8 +55,8 @@ _FILES = (
 """For a migration in which nobody talks to a model."""
 _NOBODY = {"count", "step", "shard"}
 _SMALL = 80
-_PREVIEWED = 200
-"""Events of the chosen conversation that are looked at for the preview."""
+_PREVIEW_LINES, _BESIDE_COLUMNS = 16, 170
+"""Lines of the view from which on there is a preview below the rows, and columns from which on it is beside them."""
 _KEYS = (("space", "mark"), ("s", "sort"), ("z", "done"))
 _QUIET = {Activity.QUEUE, Activity.PAUSE, Activity.STOP, Activity.DONE}
 _SUBJECTS: dict[RowKind, SubjectKind] = {
@@ -120,10 +123,12 @@ class FleetView(ThrottledView):
         Binding("v", "preview", "Show or hide the preview", show=False, id="fleet.preview"),
     ]
     DEFAULT_CSS = """
-    FleetView > #fleet-title { display: none; }
-    FleetView > TranscriptPane { display: none; height: 2fr; }
-    FleetView > Table { height: 3fr; }
-    FleetView.-previewed > #fleet-title, FleetView.-previewed > TranscriptPane { display: block; }
+    FleetView > PreviewPanel { display: none; height: 2fr; }
+    FleetView > #fleet-rows { height: 3fr; }
+    FleetView.-previewed > PreviewPanel { display: block; }
+    FleetView.-beside { layout: horizontal; }
+    FleetView.-beside > #fleet-rows { width: 3fr; height: 1fr; }
+    FleetView.-beside > PreviewPanel { width: 2fr; height: 1fr; }
     """
 
     _options = FleetViewOptions()
@@ -133,9 +138,9 @@ class FleetView(ThrottledView):
 
     def compose(self) -> ComposeResult:
         """Build the table, and the preview below it."""
-        yield Table(_COLUMNS, empty="nobody is at work yet")
-        yield StyledLine(id="fleet-title")
-        yield TranscriptPane(last=_PREVIEWED, is_ascii=self.is_ascii)
+        with Panel(id="fleet-rows"):
+            yield Table(_COLUMNS, empty=NO_EVENT)
+        yield PreviewPanel(is_ascii=self.is_ascii)
 
     @property
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
@@ -155,11 +160,13 @@ class FleetView(ThrottledView):
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint the rows as of now; a small screen has room for less of them."""
+        self.set_class(self.size.width >= _BESIDE_COLUMNS, "-beside")
         self._show_columns(view_model)
         found = view_model.build_fleet_rows(is_whole=self._options.needs_every_file)
         self._total = sum(row.count for row in found)
         self._rows = {row.key: row for row in self._options.select_rows(found)}
-        self.table.set_empty_text("nothing fits the filter" if found else "nobody is at work yet")
+        self.table.set_empty_text(NO_FIT if found else describe_empty_fleet(view_model.state))
+        self.query_one("#fleet-rows", Panel).show_title([("Fleet", "title"), *_count_rows(found)])
         self.table.show_rows(self.build_rows(self._rows, _build_row))
         row = self._current_row
         if row is not None and row.kind in _NOBODY and not self.table.is_cursor_placed:  # nobody would begin with it
@@ -177,15 +184,22 @@ class FleetView(ThrottledView):
             self.table.show_columns(_FILES)
 
     def _may_preview(self, row: AgentRow | None) -> bool:
-        has_room = self.size.width >= 100 and self.size.height >= 16
-        return has_room and row is not None and row.kind == "session"
+        return row is not None and self.size.width >= _SMALL and self.size.height >= _PREVIEW_LINES
 
     def _show_preview(self) -> None:
         row = self._current_row
         self.set_class(self._wants_preview and self._may_preview(row), "-previewed")
-        if self.has_class("-previewed") and row is not None and self.view_model is not None:
-            self.query_one("#fleet-title", StyledLine).show_spans([(f" {row.name} {row.task} {row.title} ", "title")])
-            self.query_one(TranscriptPane).show_session(self.view_model, SessionId(row.id))
+        if not self.has_class("-previewed") or row is None or self.view_model is None:
+            return
+        preview = self.query_one(PreviewPanel)
+        title: list[Span] = [(row.activity.render_label(self.is_ascii), row.activity.style)]
+        title.append((f" {' '.join(filter(None, (row.name.strip('-'), row.task, row.title)))}", "title"))
+        preview.show_keys((("enter", "opens it"), *get_key_hints(row.activity)))
+        if row.kind == "session" and row.activity is not Activity.ASK:
+            preview.show_conversation(title, self.view_model, SessionId(row.id))
+        else:
+            lines = render_row_preview(self.view_model.state, row, self.view_model.now)
+            preview.show_lines(title, row.key, lines)
 
     def apply_filter(self, wanted: RowFilter) -> None:
         """Show only rows that fit, also of what is done."""
@@ -243,6 +257,13 @@ class FleetView(ThrottledView):
         """Show the preview, or hide it."""
         self._wants_preview = not self._wants_preview
         self._show_preview()
+
+
+def _count_rows(rows: Sequence[AgentRow]) -> list[Span]:
+    """Return how many rows are in each state, without planners that wait for their tasks."""
+    waiting = Activity.QUEUE.urgency
+    counted = (row for row in rows if row.activity is not Activity.RUN or row.urgency != waiting)
+    return count_states((row.activity, row.count) for row in counted)
 
 
 def _build_row(row: AgentRow, context: CellContext) -> Row:

@@ -11,9 +11,11 @@ from textual.binding import Binding, BindingType
 
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows import questions
+from orchestrator.tui.rows.empty_screens import NO_QUESTION
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
-from orchestrator.tui.widgets.styled_text import Cell
+from orchestrator.tui.widgets.panel import Panel
+from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 from orchestrator.tui.widgets.text_pager import LineList, TextPager
 from worktrees.diffs.file_diffs import read_diff_text
@@ -67,12 +69,9 @@ class InboxView(ThrottledView):
         Binding("escape", "shut", "back to the list", show=False),
     ]
     DEFAULT_CSS = """
-    InboxView > Table { height: 1fr; }
-    InboxView > TextPager { height: 40%; border-top: solid $primary 40%; }
-    InboxView.-detail > Table { display: none; }
-    InboxView.-detail > TextPager { height: 1fr; }
-    .-low InboxView > TextPager { display: none; }
-    .-low InboxView.-detail > TextPager { display: block; }
+    InboxView > #inbox-question { height: 50%; }
+    InboxView.-detail > #inbox-rows { display: none; }
+    InboxView.-detail > #inbox-question { height: 1fr; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
@@ -83,8 +82,10 @@ class InboxView(ThrottledView):
 
     def compose(self) -> ComposeResult:
         """Build the questions, and the text of the one with the cursor."""
-        yield Table(_COLUMNS, empty="nothing waits for a person")
-        yield TextPager(wrap=True)
+        with Panel(id="inbox-rows"):
+            yield Table(_COLUMNS, empty=NO_QUESTION)
+        with Panel(id="inbox-question"):
+            yield TextPager(wrap=True, empty="The chosen question is shown here, with all that it is about.")
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
@@ -137,12 +138,22 @@ class InboxView(ThrottledView):
         if (item, lines) == (before, shown):
             return
         self._shown = (item, lines)
+        self._show_panel_titles(self._questions.get(item))
         text = self.query_one(TextPager)
         if item == before:
             text.source.lines = _style_lines(lines)  # type: ignore[attr-defined]
             text.invalidate_lines(0)
         else:
             text.show_text(LineList(_style_lines(lines)), at_end=False)
+
+    def _show_panel_titles(self, question: questions.QuestionRow | None) -> None:
+        """Show what the panels hold, and the keys that answer the question with the cursor."""
+        waiting = sum(one.is_open for one in self._questions.values())
+        count: list[Span] = [(f"  {waiting} waiting", "ask")] * bool(waiting)
+        self.query_one("#inbox-rows", Panel).show_title([("Inbox", "title"), *count])
+        panel = self.query_one("#inbox-question", Panel)
+        panel.show_title([(question.matter, "ask" if question.is_open else "dim")] if question else [])
+        panel.show_keys(self.KEYS[:3] if question and question.is_open else ())
 
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 

@@ -16,9 +16,11 @@ from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.log.event_descriptions import describe_event
 from orchestrator.report.log.event_lines import DETAIL_KINDS
 from orchestrator.report.rows.row_filter import FilterValue, RowFilter
+from orchestrator.tui.rows.empty_screens import NO_LOG
 from orchestrator.tui.run_feed.event_backfill import EventBackfill
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import Subject, ThrottledView
+from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_text import Cell
 from orchestrator.tui.widgets.text_pager import LazyLines, TextPager
 
@@ -149,7 +151,9 @@ class LogView(ThrottledView):
     def compose(self) -> ComposeResult:
         """Build one long text."""
         lines = LazyLines(lambda: len(self._fitting), lambda index: _render_row(self._fitting[index]))
-        yield TextPager(lines, follow=True, empty="nothing has happened yet")
+        with Panel() as panel:
+            panel.show_title([("Log", "title")])
+            yield TextPager(lines, follow=True, empty=NO_LOG)
 
     @property
     def _lines(self) -> TextPager:

@@ -9,11 +9,13 @@ from textual.app import ComposeResult
 from orchestrator.domain.ids import get_task_key
 from orchestrator.report.rows.queue_gates import GATE_NAMES, GateMark, GateName, GateStatus
 from orchestrator.report.rows.queue_rows import QUEUE_KEYS, QueueRow, build_queue_rows, render_queue_line
+from orchestrator.tui.rows.empty_screens import describe_empty_queue
 from orchestrator.tui.rows.shard_rows import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
 from orchestrator.tui.screens.report import ReportScreen, build_shard_report, build_unit_report
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views import base_view
 from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
@@ -84,7 +86,8 @@ class MergeView(base_view.ThrottledView):
     def compose(self) -> ComposeResult:
         """Build a line that sums up, the table, and a line for what has no column where it is narrow."""
         yield Drawing(id="merge-line")
-        yield Table(_UNITS, empty="nothing is at the gates")
+        with Panel():
+            yield Table(_UNITS)
         yield Drawing(id="merge-why")
 
     def paint_view(self, view_model: ViewModel) -> None:
@@ -100,9 +103,9 @@ class MergeView(base_view.ThrottledView):
             rows.append(build_row(key, row, columns, self.cell_context))
         self.query_one("#merge-line", Drawing).show_rows([(words, "title")])
         self.table.show_columns(_fit_columns(columns, self.size.width))
-        self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
-        self.table.set_empty_text(self.get_empty_text("nothing is at the gates"))
+        self.table.set_empty_text(self.get_empty_text(describe_empty_queue(view_model.state)))
         self.table.show_rows(rows)
+        self.query_one(Panel).show_title([("Shards" if self._is_migration else "Merge queue", "title")])
         self.show_reason()
 
     def _list_rows(self, view_model: ViewModel) -> Iterator[tuple[str, QueueRow | ShardRow]]:
@@ -119,7 +122,9 @@ class MergeView(base_view.ThrottledView):
     def show_reason(self) -> None:
         """Show why the unit or shard with the cursor stands where it does."""
         why = self._notes.get(self.table.cursor or "", "")
-        self.query_one("#merge-why", Drawing).show_rows([why])
+        line = self.query_one("#merge-why", Drawing)
+        line.display = bool(why) and self.size.width < _WIDE
+        line.show_rows([why])
 
     def open_row(self, key: str) -> None:
         """Show the findings on a unit or a shard, and why it may land or not."""

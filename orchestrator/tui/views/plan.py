@@ -10,18 +10,24 @@ from textual.message import Message
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
+from orchestrator.tui.keymap import get_key_hints
+from orchestrator.tui.panes.preview import PreviewPanel
+from orchestrator.tui.rows.empty_screens import NO_PLAN, NOTHING_BLOCKED
+from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanRow, PlanTree
+from orchestrator.tui.rows.row_preview import render_task_preview
+from orchestrator.tui.rows.state_counts import count_states
 from orchestrator.tui.rows.text_plots import get_glyphs
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import STATE_COLUMN, Subject, ThrottledView, format_nonzero, render_bar
 from orchestrator.tui.widgets.drawing import Drawing
+from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
 _MANY = 300
 """The number of tasks from which on branches below the first ones are folded at first."""
 _BAR_CELLS = 8
-_WIDE = 100
+_WIDE, _PREVIEW_LINES = 100, 16
 _SMALL = (
     STATE_COLUMN,
     Column("task", "TASK", 16, grows=True),
@@ -58,6 +64,12 @@ class PlanView(ThrottledView):
         Binding("z", "fold_all", "Fold or unfold all", show=False, id="plan.fold-all"),
     ]
 
+    DEFAULT_CSS = """
+    PlanView > PreviewPanel { display: none; height: 2fr; }
+    PlanView > #plan-rows { height: 3fr; }
+    PlanView.-previewed > PreviewPanel { display: block; }
+    """
+
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._folded: set[TaskId] | None = None
@@ -68,8 +80,10 @@ class PlanView(ThrottledView):
     def compose(self) -> ComposeResult:
         """Build a line that sums up, the tree, and a line for what has no column where it is narrow."""
         yield Drawing(id="plan-line")
-        yield _Tree(_SMALL, empty="no plan yet")
+        with Panel(id="plan-rows"):
+            yield _Tree(_SMALL, empty=NO_PLAN)
         yield Drawing(id="plan-why")
+        yield PreviewPanel(is_ascii=self.is_ascii)
 
     def paint_view(self, view_model: ViewModel) -> None:
         """Paint the tree anew."""
@@ -79,21 +93,36 @@ class PlanView(ThrottledView):
         self.total_count = len(view_model.state.tasks)
         is_wide = self.size.width >= _WIDE
         self.table.show_columns(_LARGE if is_wide else _SMALL)
-        self.query_one("#plan-why", Drawing).display = not is_wide
-        empty = "nothing is blocked" if self._is_only_blocked else self.get_empty_text("no plan yet")
+        has_preview = self.size.height >= _PREVIEW_LINES
+        self.set_class(has_preview, "-previewed")
+        self.query_one("#plan-why", Drawing).display = not is_wide and not has_preview
+        empty = NOTHING_BLOCKED if self._is_only_blocked else self.get_empty_text(NO_PLAN)
         self.table.set_empty_text(empty)
         self._rows = {row.id: row for row in rows}
         self.table.show_rows(self.build_rows(self._rows, lambda row, context: build_row(row.id, row, _LARGE, context)))
         self.show_reason()
-        words = render_plan_line(view_model.state, tree.count_activities())
         goal = to_one_line(view_model.state.run.goal, 400)
-        self.query_one("#plan-line", Drawing).show_rows([[(words, "title"), (f"   {goal}", "dim")]])
+        self.query_one("#plan-line", Drawing).show_rows([[(" goal ", "dim"), (goal, "title")]])
+        counts = count_states(tree.count_activities().items())
+        self.query_one("#plan-rows", Panel).show_title([("Plan", "title"), *counts])
 
     @on(Table.RowHighlighted)
     def show_reason(self) -> None:
         """Show what the task with the cursor waits for, or why it ended."""
         row = self._rows.get(self.table.cursor or "")
         self.query_one("#plan-why", Drawing).show_rows([_render_reason(row)] if row else [])
+        if row is not None and self.has_class("-previewed"):
+            self._show_preview(row)
+
+    def _show_preview(self, row: PlanRow) -> None:
+        task = self.view_model.state.tasks.get(row.id) if self.view_model is not None else None
+        if self.view_model is None or task is None:
+            return
+        preview = self.query_one(PreviewPanel)
+        label: Span = (row.activity.render_label(self.is_ascii), row.activity.style)
+        lines = render_task_preview(self.view_model.state, task, row.activity)
+        preview.show_lines([label, (f" {row.id} {row.title}", "title")], row.id, lines)
+        preview.show_keys((("enter", "opens it"), *get_key_hints(row.activity)))
 
     def find_subject(self, key: str) -> Subject:
         """Return the task of a row."""

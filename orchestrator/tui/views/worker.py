@@ -11,14 +11,17 @@ from textual.widgets import ContentSwitcher
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.fleet import find_fleet_row
 from orchestrator.report.rows.row_filter import RowFilter
+from orchestrator.tui.commands.command_bar import CommandBar
 from orchestrator.tui.keymap import get_key_hints
 from orchestrator.tui.panes.diff import DiffPane, FilesPane
 from orchestrator.tui.panes.text import TextPane, show_checks, show_record
 from orchestrator.tui.panes.transcript import TranscriptPane
 from orchestrator.tui.rows import subject_details
+from orchestrator.tui.rows.diff_rows import NO_COMMENTS, CommentTexts
 from orchestrator.tui.run_feed.diff_reader import list_diff_endpoints
 from orchestrator.tui.view_model import ViewModel
 from orchestrator.tui.views.base_view import DashboardView, Subject
+from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_line import StyledLine
 from orchestrator.tui.widgets.styled_text import Span
 from orchestrator.tui.widgets.text_search import LineSource
@@ -33,7 +36,7 @@ class WorkerView(DashboardView):
     """The detail view of a row of the fleet: five panes, of which only the one in front is brought up to date."""
 
     TITLE = "Worker"
-    DEFAULT_CSS = "WorkerView > ContentSwitcher { height: 1fr; }"
+    DEFAULT_CSS = "WorkerView ContentSwitcher { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key, f"pane('{key}')", title, show=False, id=f"worker.{title.lower()}") for key, title in _TABS.items()
     ]
@@ -51,7 +54,7 @@ class WorkerView(DashboardView):
         """Build the headline, the tabs and the panes."""
         yield StyledLine(id="worker-head")
         yield StyledLine(id="worker-tabs")
-        with ContentSwitcher(initial=f"pane-{self._front}"):
+        with Panel(), ContentSwitcher(initial=f"pane-{self._front}"):
             yield TranscriptPane(is_ascii=self.is_ascii, id="pane-t")
             yield DiffPane(id="pane-d")
             yield TextPane(id="pane-e")
@@ -111,9 +114,18 @@ class WorkerView(DashboardView):
         session = self._whole.find_session(view_model.state)
         turns = session.turns if session else 0
         pane.show_diff(view_model.directory, ends)
+        pane.show_comments(self.line_comments)
         if ends and not ends[0].new and ends[0].blob is None and self._turns not in {-1, turns}:
             pane.reload_diff()
         self._turns = turns
+
+    @property
+    def line_comments(self) -> CommentTexts:
+        """The comments on lines of the change that were not sent yet; the dashboard keeps them."""
+        keeper = getattr(self.app, "command_bar", None)
+        if isinstance(keeper, CommandBar):
+            return keeper.get_comments(self._subject)
+        return NO_COMMENTS
 
     def _show_tabs(self) -> None:
         titles = _TABS.copy()
@@ -126,8 +138,10 @@ class WorkerView(DashboardView):
         for key, title in titles.items():
             is_short = key != self._front and self.size.width < _NARROW
             spans.append((f" {key} " if is_short else f" {key} {title} ", "chosen" if key == self._front else "dim"))
-        if status := getattr(self.pane, "status_text", ""):
+        status = getattr(self.pane, "status_text", "")
+        if status:
             spans.append((f"   {status}", "accent"))
+        self.query_one(Panel).show_title([(titles[self._front], "title")])
         self.query_one("#worker-tabs", StyledLine).show_spans(spans)
 
     def action_pane(self, key: str) -> None:

@@ -38,7 +38,7 @@ class ScrollableText(ScrollArea):
     def __init__(
         self, source: LineSource | None = None, *, follow: bool = False, wrap: bool = False, empty: str = ""
     ) -> None:
-        """`empty` is what is said while there are no lines."""
+        """`empty` is the text for no lines, of one or more lines itself."""
         super().__init__()
         self.source: LineSource = LineList() if source is None else source
         self.cursor = 0
@@ -162,7 +162,7 @@ class ScrollableText(ScrollArea):
         width, left = self.page_size.width, self.scroll_offset.x
         rows = self._lay_out_page()
         if y >= len(rows):
-            return Strip([Segment(clean_line(self._empty))] if y == 0 and self._empty else []).adjust_cell_length(width)
+            return self._render_empty_line(y).adjust_cell_length(width)
         index, part = rows[y]
         strip = self._strips.get_strips(index)[part].crop_extend(left, left + width, None)
         component = self.get_line_component(index)
@@ -172,6 +172,13 @@ class ScrollableText(ScrollArea):
         if style.bgcolor is None:
             return strip
         return cover_strip(strip.adjust_cell_length(width), style)
+
+    def _render_empty_line(self, y: int) -> Strip:
+        """Return a line below the text; without any text, a line of what stands for it."""
+        lines = self._empty.splitlines()
+        if len(self.source) or y >= len(lines):
+            return Strip([])
+        return Strip([Segment(clean_line(lines[y]), get_style_lookup(self.app)("dim" * (y > 0)))])
 
     def get_line_component(self, index: int) -> str:
         """Return the component class that a line is drawn with; empty for none."""

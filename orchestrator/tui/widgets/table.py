@@ -68,13 +68,13 @@ class Table(ScrollArea):
             self.column = column
 
     def __init__(self, columns: Sequence[Column], *, empty: str = "", id: str | None = None) -> None:  # noqa: A002
-        """`empty` is what is said while there are no rows."""
+        """`empty` is the text for no rows, of one or more lines."""
         super().__init__(id=id)
         self._columns, self._empty = tuple(columns), empty
         self._extents: list[ColumnExtent] = []
         self._rows = TableRows()
         self._highlighted: str | None = None
-        self._height_before = 0
+        self._height_before = self._top_before = 0
         self.is_cursor_placed = False
         """True once somebody has moved the cursor."""
 
@@ -186,11 +186,18 @@ class Table(ScrollArea):
 
     def on_resize(self, event: Resize) -> None:
         """Lay the columns out anew; the cursor stays in sight."""
-        was_in_sight = 0 <= self._rows.cursor - self.scroll_offset.y < max(self._height_before, 1)
+        was_in_sight = 0 <= self._rows.cursor - self._top_before < max(self._height_before, 1)
         self._height_before = self.page_size.height
         self._lay_out()
         if was_in_sight:
             self._scroll_to_cursor()
+        self._top_before = self.scroll_offset.y
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Keep the row at the top for the next change of size: a larger one moves it up before it is told."""
+        super().watch_scroll_y(old_value, new_value)
+        if not old_value > new_value == self.max_scroll_y:
+            self._top_before = round(new_value)
 
     def render_content_line(self, y: int) -> Strip:
         """Return one line of the screen: the titles, or a row."""
@@ -199,14 +206,21 @@ class Table(ScrollArea):
             return self._render_header().adjust_cell_length(width)
         row, has_cursor, is_marked = self._capture_line(self._get_row_index(y))
         if row is None:
-            words = clean_line(self._empty) * (y == 1 and not self._rows)
-            return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
+            return self._render_empty_line(y).adjust_cell_length(width)
         strip = self._render_row(row, has_cursor, is_marked).adjust_cell_length(width)
         if is_marked:
             strip = strip.apply_style(self.get_component_rich_style("table--mark", partial=True))
         if has_cursor:
             strip = cover_strip(strip, self.get_component_rich_style("table--cursor", partial=True))
         return strip
+
+    def _render_empty_line(self, y: int) -> Strip:
+        """Return a line below the rows; of a table without rows, a line of its text."""
+        lines = self._empty.splitlines()
+        if self._rows or not 1 <= y <= len(lines):
+            return Strip([])
+        style = get_style_lookup(self.app)("dim" * (y > 1))
+        return Strip([Segment(f"  {clean_line(lines[y - 1])}", style)])
 
     def _render_header(self) -> Strip:
         strip = self._fill_strip({column.key: column.title for column in self._columns}, "  ")
