@@ -161,7 +161,7 @@ def choose_value(chance: Random) -> Any:
         case 3:
             return nest_value(chance.randrange(1, 120))
         case 4:
-            return [choose_text(chance)] * chance.choice((1, 3, 2_000))
+            return [choose_text(chance)[:100]] * chance.choice((1, 3, 2_000))
         case _:
             return chance.choice(ODD_VALUES)
 

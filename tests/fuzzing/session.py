@@ -26,6 +26,7 @@ class Session:
     seed: int
     directory: Path
     counts: Counter[str] = field(default_factory=Counter)
+    inputs: Counter[str] = field(default_factory=Counter)
     slowest_s: dict[str, float] = field(default_factory=dict)
     findings: dict[str, Path] = field(default_factory=dict)
     repeated: Counter[str] = field(default_factory=Counter)
@@ -65,6 +66,7 @@ class Session:
         """Run the case with a number, and write down how it failed if that is new; return how long it took, in s."""
         given = target.make_case(Random(f"{self.seed}/{target.name}/{number}"))
         self.counts[target.name] += 1
+        self.inputs[target.name] += target.inputs
         begun = time.monotonic()
         failure = self.run_given(target, given)
         took_s = time.monotonic() - begun
@@ -111,8 +113,9 @@ class Session:
     def render_lines(self) -> Iterator[str]:
         """Yield the counts of each target, and the findings."""
         for name, count in self.counts.items():
-            yield f"{name:18} {count:7} cases, the slowest took {self.slowest_s[name]:.1f} s"
-        yield f"{sum(self.counts.values())} cases, {len(self.findings)} findings"
+            took = f"the slowest took {self.slowest_s[name]:.1f} s"
+            yield f"{name:18} {self.inputs[name]:7} inputs in {count} cases, {took}"
+        yield f"{self.inputs.total()} inputs in {self.counts.total()} cases, {len(self.findings)} findings"
         for signature, path in self.findings.items():
             yield f"  {self.repeated[signature]} times: {signature} ({path})"
 

@@ -1,6 +1,6 @@
 """Every kind of input that there is a target for."""
 
-from tests.fuzzing.target import Target
+from tests.fuzzing.target import Target, batch_inputs
 from tests.fuzzing.targets import (
     archives,
     command_lines,
@@ -16,13 +16,13 @@ from tests.fuzzing.targets import (
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        outputs.TARGET,
-        settings.TARGET,
+        batch_inputs(outputs.TARGET, 10),
+        batch_inputs(settings.TARGET, 5),
         recipes.TARGET,
-        scripts.TARGET,
+        batch_inputs(scripts.TARGET, 10),
         scripts.PLAYED,
-        forge_events.TARGET,
-        model_replies.TARGET,
+        batch_inputs(forge_events.TARGET, 5),
+        batch_inputs(model_replies.TARGET, 10),
         command_lines.TARGET,
         command_lines.WORKING,
         journals.TARGET,
