@@ -12,11 +12,10 @@ from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lookup import has_live_engine
 from orchestrator.cli.signal_handlers import handle_signals
 from orchestrator.domain.commands.definitions import Stop
-from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.journal.locations.run_lock import find_lock_owner
-from orchestrator.journal.state.derivation import derive_whole_state
+from orchestrator.journal.state.derivation import apply_read_event, derive_whole_state
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.report.run.open_work import describe_open_work
 from orchestrator.run_control.control import RunLocation, send_command, start_engine
@@ -130,7 +129,7 @@ class _Follower:
 
     def _read_new_events(self) -> None:
         for recorded in self._store.read_events(after=self._state.seq):
-            apply_recorded_event(self._state, recorded)
+            apply_read_event(self._store.path, self._state, recorded)
             self._watcher.on_event_recorded(recorded)
 
     def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:

@@ -20,7 +20,8 @@ class JournalSessionReader:
             JournalProblem: it cannot be read.
         """
         self._blobs = BlobStore(directory.blobs)
-        self.events = list(read_all_events(directory.journal))
+        self.journal = directory.journal
+        self.events = list(read_all_events(self.journal))
         self._sessions: dict[SessionId, list[RecordedEvent]] = {}
         for recorded in self.events:
             if session := getattr(recorded.event, "session", None):

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anyio import to_thread
-from pydantic import ValidationError
 
 from orchestrator.domain.ids import get_run_suffix
 from orchestrator.domain.refs import RunRefs
 from orchestrator.errors import JournalProblem, UsageProblem
-from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.file_copy import check_journal_file
 from orchestrator.portable.archive import unpack_archive
 from orchestrator.portable.journal_references import JournalHistory
@@ -61,11 +59,9 @@ async def check_archive(repository: GitRepository, archive: Path, place: Path) -
 def _history(journal: Path, scratch: Path, archive: Path) -> JournalHistory:
     try:
         check_journal_file(journal, scratch)
-        return JournalHistory.from_events(read_all_events(journal))
+        return JournalHistory.from_journal(journal)
     except JournalProblem as problem:
         raise UsageProblem(f"{archive} cannot be imported: {problem}") from problem
-    except (ValueError, KeyError, ValidationError) as error:
-        raise UsageProblem(f"{archive} cannot be imported: its journal is no history of a run ({error})") from error
 
 
 def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Path) -> None:

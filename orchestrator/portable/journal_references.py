@@ -1,13 +1,15 @@
 """The references of a journal to what lies outside it: blobs, and objects of git that no ref may hold."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.event import RecordedEvent, format_event_body
-from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
+from orchestrator.journal.state.derivation import apply_read_event
+from orchestrator.journal.storage.event_store import read_all_events
 from worktrees.object_store.object_ids import is_object_id
 
 _SPOKEN = frozenset({"arguments", "tool_calls", "settings", "recipe"})
@@ -44,15 +46,15 @@ class JournalHistory:
     events: int = 0
 
     @classmethod
-    def from_events(cls, events: Iterable[RecordedEvent]) -> "JournalHistory":
-        """Return the history that these events make; `events` counts those that stand where they should.
+    def from_journal(cls, journal: Path) -> "JournalHistory":
+        """Return the history that a journal file holds; `events` counts those that stand where they should.
 
         Raises:
-            IllegalMove, ValueError, KeyError: they are no history of a run.
+            JournalProblem: it cannot be read, or its events are no history of a run.
         """
         history = cls()
-        for recorded in events:
-            apply_recorded_event(history.state, recorded)
+        for recorded in read_all_events(journal):
+            apply_read_event(journal, history.state, recorded)
             history.references.add_event(recorded)
             history.events += recorded.seq == history.events + 1
         return history

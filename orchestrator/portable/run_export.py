@@ -82,7 +82,7 @@ async def export_run(
 
 def _read(run: RunDirectory, copy: Path) -> JournalHistory:
     copy_journal(run.journal, copy)
-    history = JournalHistory.from_events(read_all_events(copy))
+    history = JournalHistory.from_journal(copy)
     if history.state.started is None:
         raise UsageProblem(f"run {run.run} stopped before its first event: there is nothing to export")
     return history

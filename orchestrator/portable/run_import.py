@@ -13,13 +13,11 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from anyio import to_thread
-from pydantic import ValidationError
 
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Configure, InboxCommand
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.files.session_folder import open_session
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
@@ -186,9 +184,8 @@ def _settings(arrived: CheckedArchive, archive: Path) -> dict[str, Any]:
     """Return all settings of the run as they stood at last."""
     try:
         return build_effective_config(arrived.history.state).model_dump(mode="json", by_alias=True)
-    except ValidationError as error:
-        problem = describe_first_problem(error)
-        raise UsageProblem(f"{archive} cannot be imported: the run's settings are not sound ({problem})") from error
+    except UsageProblem as problem:
+        raise UsageProblem(f"{archive} cannot be imported: the run's settings are not sound ({problem})") from problem
 
 
 def _change_settings(directory: RunDirectory, settings: dict[str, Any]) -> None:

@@ -9,11 +9,11 @@ from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
-from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.session_reader import JournalSessionReader
+from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
 from orchestrator.llm.recorded_model import CallPosition, RecordedAnswer
 
@@ -37,7 +37,9 @@ class RecordedRun:
         self._reader = reader
         self._conversations: dict[SessionId, SessionHistory] = {}
         self.calls = calls
-        self.state: RunState = fold_events(reader.events)
+        self.state = RunState()
+        for recorded in reader.events:
+            apply_read_event(reader.journal, self.state, recorded)
 
     @classmethod
     async def from_reader(cls, reader: JournalSessionReader) -> "RecordedRun":

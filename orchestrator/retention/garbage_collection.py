@@ -13,7 +13,6 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import RunId
 from orchestrator.domain.refs import RunRefs, is_own_ref, parse_run
 from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
@@ -23,7 +22,7 @@ from orchestrator.hands.files.session_folder import find_old_logs
 from orchestrator.hands.local import build_worktree_pool
 from orchestrator.journal.locations.disk_usage import measure_tree_bytes
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
-from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.report.read_model import Document
@@ -205,7 +204,7 @@ class _Collection:
 
     async def _find_reason_to_keep(self, run: RunDirectory) -> KeptRun | None:
         try:
-            state = await to_thread.run_sync(lambda: fold_events(read_all_events(run.journal)))
+            state = await to_thread.run_sync(read_state, run.journal)
         except JournalProblem as problem:
             return KeptRun(run.run, f"its journal cannot be read: {problem}")
         return await find_reason_to_keep(self._git, state) if state.started else None
@@ -264,7 +263,7 @@ def _read_last_write(run: RunDirectory) -> datetime | None:
 
 def _has_ended(run: RunDirectory) -> bool:
     try:
-        return fold_events(read_all_events(run.journal)).ended is not None
+        return read_state(run.journal).ended is not None
     except JournalProblem:
         return False
 

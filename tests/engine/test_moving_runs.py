@@ -32,7 +32,7 @@ async def test_an_imported_run_has_the_same_events_blobs_refs_and_branch(source:
     events = list(read_all_events(there.journal))
     assert imported.effect == "new"
     assert events == list(read_all_events(source.directory.journal))
-    named = JournalHistory.from_events(events).references
+    named = JournalHistory.from_journal(there.journal).references
     assert named.required_blobs and all(BlobStore(there.blobs).read_blob(sha) for sha in named.required_blobs)
     assert own_refs(place.repository, source.run) == own_refs(source.repository, source.run)
     assert git(place.repository, "rev-parse", source.branch) == git(source.repository, "rev-parse", source.branch)
@@ -102,7 +102,7 @@ async def test_a_run_that_somebody_works_on_is_left_alone(source: Source, place:
 async def test_a_damaged_blob_is_mended_by_importing_again(source: Source, place: Place) -> None:
     await place.take(source.late)
     there = place.directory(source.run)
-    sha = next(iter(JournalHistory.from_events(read_all_events(there.journal)).references.required_blobs))
+    sha = next(iter(JournalHistory.from_journal(there.journal).references.required_blobs))
     BlobStore(there.blobs).get_blob_path(sha).write_bytes(b"rot")
     await place.take(source.late)
     assert BlobStore(there.blobs).read_blob(sha)
@@ -111,7 +111,7 @@ async def test_a_damaged_blob_is_mended_by_importing_again(source: Source, place
 async def test_a_lost_blob_is_told_and_keeps_nobody_from_moving(source: Source, place: Place, tmp_path: Path) -> None:
     await place.take(source.late)
     there = place.directory(source.run)
-    sha = next(iter(JournalHistory.from_events(read_all_events(there.journal)).references.required_blobs))
+    sha = next(iter(JournalHistory.from_journal(there.journal).references.required_blobs))
     BlobStore(there.blobs).get_blob_path(sha).unlink()
     sent = await export_run_archive(place.options, source.run, tmp_path / "again.tar")
     assert sent.exported.manifest.missing == (sha,)

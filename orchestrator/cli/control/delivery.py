@@ -12,9 +12,9 @@ from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
 from orchestrator.domain.commands.definitions import Cancel, Command, Continue
 from orchestrator.domain.commands.goal import explain_refusal
-from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import RunLocked, UsageProblem
+from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.project.options import Options
 from orchestrator.report.run.cancellation import Cancellation, preview_cancellation, render_cancellation
 from orchestrator.report.run.condition import explain_nothing_to_continue
@@ -102,7 +102,7 @@ def _await_outcome(place: RunLocation, state: RunState, key: str, wake: bool) ->
         while True:
             was_live = has_live_engine(place.directory)  # first: all that an engine which has left did can be read then
             for recorded in store.read_events(after=state.seq):
-                apply_recorded_event(state, recorded)
+                apply_read_event(place.directory.journal, state, recorded)
             if key in state.taken_commands:
                 return state.taken_commands[key]
             if not was_live and not wake:

@@ -79,6 +79,6 @@ def apply_read_event(path: Path, state: RunState, recorded: RecordedEvent) -> No
     """
     try:
         apply_recorded_event(state, recorded)
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, OverflowError) as error:
         what = f"event {recorded.seq} cannot have happened after those before it ({error})"
         raise UnusableJournalEvent(path, recorded.seq - 1, what) from error

@@ -196,7 +196,7 @@ class RunFeed:
             return  # what follows an event that cannot have happened means nothing
         try:
             apply_recorded_event(self._state, recorded)
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, OverflowError) as error:
             what = f"event {recorded.seq} cannot have happened after those before it ({error})"
             self._problem = f"{self.directory.journal}: {what}; see orchestrate repair"
             return

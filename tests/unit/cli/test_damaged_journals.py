@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.cli.main import main
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import RunId
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
@@ -184,3 +184,18 @@ def test_logs_finds_words_and_prints_them_with_their_place(ask: Verb) -> None:
     assert "«" in ask("logs", "--search", "discounts", "--limit", "1").out
     assert ask("logs", "--search", "nobodysaidthis").err == (f"nothing in run {RUN} holds all of these words\n")
     assert ask("logs", "--search", "x", "--follow").code == 2
+
+
+@pytest.mark.parametrize("verb", [("run", "export", RUN, "run.tar"), ("replay", RUN), ("status", RUN)])
+def test_events_that_cannot_have_happened_are_told_by_every_verb_that_reads_them_all(
+    ask: Verb, directory: RunDirectory, verb: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = EventStore.open_writer(directory.journal)
+    store.claim_writer()
+    seq = max(recorded.seq for recorded in store.read_events()) + 1
+    store.insert_events([RecordedEvent(seq, datetime.now(UTC), BaselineRecorded(receipts=("never",)))])
+    store.close()
+    said = ask(*verb)
+    assert "names receipt 'never', which was never recorded" in said.out + said.err
+    assert "repair" in said.out + said.err
