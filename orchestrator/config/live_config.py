@@ -3,18 +3,26 @@
 from functools import reduce
 from typing import Any
 
+from pydantic import ValidationError
+
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.validation_problems import describe_first_problem
+from orchestrator.errors import UsageProblem
 
 
 def build_effective_config(state: RunState, *more: dict[str, Any]) -> Config:
     """Return the run's settings with every change in order, and `more` on top.
 
     Raises:
-        pydantic.ValidationError: they make no configuration.
+        UsageProblem: they make no configuration; says which key is wrong.
     """
-    return Config.model_validate(reduce(merge_settings, (*state.overrides, *more), state.run.settings))
+    values = reduce(merge_settings, (*state.overrides, *more), state.run.settings)
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        raise UsageProblem(describe_first_problem(error)) from error
 
 
 class LiveConfig:

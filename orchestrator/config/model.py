@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
-from orchestrator.config.roles import NotNegative, Positive, RoleSettings, Seconds
+from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.frozen_model import FrozenModel
@@ -50,8 +50,8 @@ class RunSettings(FrozenModel):
     max_workers: Positive
     max_attempts: Positive
     max_iterations: Positive
-    time_limit_s: Annotated[float, Field(ge=0)]
-    lease_s: Annotated[float, Field(ge=2)] = 60
+    time_limit_s: SecondsOrNone
+    lease_s: Annotated[float, Field(ge=2, le=MAX_SECONDS)] = 60
 
 
 class PlanSettings(FrozenModel):
@@ -72,7 +72,7 @@ class ApprovalSettings(FrozenModel):
     paths: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     budget_factor: Annotated[float, Field(ge=0)] = 2
-    expires_s: Annotated[float, Field(ge=0)] = 0
+    expires_s: SecondsOrNone = 0
     default: Literal["approve", "deny"] = "deny"
     red_gate: Literal["ask", "go-on"] = "ask"
 
@@ -138,7 +138,7 @@ class HandsSettings(FrozenModel):
     memory_mb: NotNegative
     processes: Positive
     file_mb: Positive
-    uid: Positive
+    uid: Annotated[int, Field(ge=1, lt=2**32 - 1)]
     slots: NotNegative
     backend: Literal["auto", "bubblewrap", "container"] = "auto"
     ask_tier: Tier = Tier.REGISTRIES
@@ -171,7 +171,7 @@ class PrSettings(FrozenModel):
     url: ForgeUrl = "https://api.github.com"
     repository: Annotated[str, Field(pattern=r"^([A-Za-z0-9_-]+/[A-Za-z0-9._-]+)?$")] = ""
     token_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "GITHUB_TOKEN"
-    checks_wait_s: Annotated[float, Field(ge=0)] = 0.0
+    checks_wait_s: SecondsOrNone = 0.0
     checks_poll_s: Seconds = 10.0
     merge: Literal["never", "when-green"] = "never"
 
@@ -215,7 +215,7 @@ class NotifySettings(FrozenModel):
     desktop: bool = False
     webhook_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
     on: tuple[str, ...] = NOTIFY_ON
-    quiet_s: Annotated[float, Field(ge=0)] = 0.0
+    quiet_s: SecondsOrNone = 0.0
     timeout_s: Seconds = 30.0
 
     @field_validator("dir")
@@ -256,7 +256,7 @@ class TuiSettings(FrozenModel):
     mouse: bool = True
     bell: bool = True
     notifications: bool = True
-    quiet_s: Annotated[float, Field(ge=0)] = 30.0
+    quiet_s: SecondsOrNone = 30.0
     keys: dict[str, str] = Field(default_factory=dict)
 
 
@@ -304,7 +304,7 @@ def _drop_repeated_hooks(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
 class GcSettings(FrozenModel):
     """`[gc]`; 0 means no limit. Runs that began before there was this table have none in their settings."""
 
-    keep_days: NotNegative = 30
+    keep_days: Annotated[int, Field(ge=0, le=36_500)] = 30
     keep_runs: NotNegative = 0
     runs: bool = False
 

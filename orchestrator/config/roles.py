@@ -11,9 +11,14 @@ from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.sandbox.tier import Tier
 
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(gt=0)]
+_MAX_COUNT = 10**12
+"""More than this of anything is a mistake, and of megabytes it is more than a system can be asked for."""
+Positive = Annotated[int, Field(ge=1, le=_MAX_COUNT)]
+NotNegative = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
+MAX_SECONDS = 1e9
+"""More than thirty years: what is longer has no end that a clock could tell."""
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
+SecondsOrNone = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
 
 class Fallback(FrozenModel):
@@ -42,7 +47,7 @@ class ModelSettings(FrozenModel):
     timeout_s: Seconds
     max_turns: Positive
     context_tokens: Annotated[int, Field(ge=4_000)]
-    stall_timeout_s: Annotated[float, Field(ge=0)] = 0.0
+    stall_timeout_s: SecondsOrNone = 0.0
     fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
 
@@ -140,7 +145,7 @@ class LensSettings(FrozenModel):
     timeout_s: Seconds | None = None
     max_turns: Positive | None = None
     context_tokens: Annotated[int, Field(ge=4_000)] | None = None
-    stall_timeout_s: Annotated[float, Field(ge=0)] | None = None
+    stall_timeout_s: SecondsOrNone | None = None
     fallbacks: tuple[Fallback, ...] | None = None
 
     @model_serializer(mode="wrap")

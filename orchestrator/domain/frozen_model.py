@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class FrozenModel(BaseModel):
-    """An immutable value; an unknown key is an error."""
+    """An immutable value; an unknown key is an error, and so is `inf` or `nan`, which JSON does not have."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
 
 def fix_field(kind: type[FrozenModel], name: str, word: str, alias: str | None = None) -> None:

@@ -11,14 +11,11 @@ from getpass import getuser
 from typing import Any
 from uuid import uuid4
 
-from pydantic import ValidationError
-
 from orchestrator.config.layers import ConfigLayer, refuse_zero_budgets
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.engine.recovery.ref_repair import needs_ref_repair
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
@@ -112,10 +109,7 @@ def predict_state(location: RunLocation, state: RunState) -> RunState:
 def _validate_settings(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings that are valid together with the run's, with scripts named by absolute paths."""
     refuse_zero_budgets(ConfigLayer("flag", settings))
-    try:
-        config = build_effective_config(state, settings)
-    except ValidationError as error:
-        raise UsageProblem(describe_first_problem(error)) from error
+    config = build_effective_config(state, settings)
     if config.hands.without_sandbox and not state.is_unsafe:
         raise UsageProblem("hands.without_sandbox: a run that began with a sandbox goes on with one; begin another run")
     require_secret_free_values("configuration", settings, build_redactor(config))

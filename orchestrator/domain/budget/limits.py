@@ -16,14 +16,14 @@ from pydantic import BeforeValidator, Field
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.text.money import UNLIMITED, format_exact_dollars
+from orchestrator.domain.text.money import MAX_DOLLARS, UNLIMITED, format_exact_dollars
 
 
 def _parse_unlimited(value: object) -> object:
     return 0 if value == UNLIMITED else value
 
 
-Amount = Annotated[float, BeforeValidator(_parse_unlimited), Field(ge=0, allow_inf_nan=False)]
+Amount = Annotated[float, BeforeValidator(_parse_unlimited), Field(ge=0, le=MAX_DOLLARS)]
 Count = Annotated[int, BeforeValidator(_parse_unlimited), Field(ge=0)]
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.text.money import MAX_DOLLARS
 
 MILLION = Decimal(1_000_000)
 
@@ -13,9 +14,9 @@ MILLION = Decimal(1_000_000)
 class Price(FrozenModel):
     """Dollars per million tokens; cached input costs as much as other input unless said otherwise."""
 
-    input_usd: Decimal = Field(ge=0)
-    output_usd: Decimal = Field(ge=0)
-    cached_usd: Decimal | None = Field(None, ge=0)
+    input_usd: Decimal = Field(ge=0, le=MAX_DOLLARS)
+    output_usd: Decimal = Field(ge=0, le=MAX_DOLLARS)
+    cached_usd: Decimal | None = Field(None, ge=0, le=MAX_DOLLARS)
 
     def compute_cost(self, usage: Usage) -> Decimal:
         """Return the cost of the tokens of `usage`, in dollars."""

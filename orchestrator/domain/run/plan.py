@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, product
-from math import isfinite
 from operator import attrgetter
 
 from pydantic import Field
@@ -15,7 +14,7 @@ from orchestrator.domain.ids import TASK_KEY_PATTERN
 from orchestrator.domain.paths.globs import can_overlap, is_glob
 from orchestrator.domain.run.task import TaskDraft
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.domain.text.money import format_exact_dollars
+from orchestrator.domain.text.money import MAX_DOLLARS, format_exact_dollars
 
 _NAMES_SOMETHING = compile_lazily(r"[^\W_]")
 
@@ -139,8 +138,8 @@ def _check_ownership(plan: Plan) -> Iterator[str]:
 def _check_budget(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     for draft in plan.tasks:
         for name, amount in (("budget_usd", draft.budget_usd), ("budget_tokens", draft.budget_tokens)):
-            if amount is not None and not (amount > 0 and isfinite(amount)):
-                yield f"task {draft.key!r} has {name} {amount}: give more than 0, or null"
+            if amount is not None and not 0 < amount <= MAX_DOLLARS:
+                yield f"task {draft.key!r} has {name} {amount}: give more than 0 and at most {MAX_DOLLARS:,}, or null"
                 return
     usd = sum((Decimal(str(draft.budget_usd)) for draft in plan.tasks if draft.budget_usd), Decimal(0))
     tokens = sum(draft.budget_tokens or 0 for draft in plan.tasks)

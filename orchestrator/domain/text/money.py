@@ -5,6 +5,8 @@ from decimal import Decimal
 UNLIMITED = "unlimited"
 """The word for no limit in configuration files and on the command line, where 0 is refused."""
 UNKNOWN_COST = "unknown"
+MAX_DOLLARS = 10**12
+"""The largest amount that can be a budget, a price or a cost; sums of such amounts can still be told to the cent."""
 
 
 def format_cost(usd_known: Decimal | float, *, is_whole: bool) -> str:

@@ -18,7 +18,7 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.validation_problems import describe_first_problem
-from orchestrator.errors import Interrupted, RunCancelled, Terminated
+from orchestrator.errors import Interrupted, RunCancelled, Terminated, UsageProblem
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.journal import Journal
 
@@ -102,6 +102,8 @@ def _find_invalid_setting(state: RunState, command: Command) -> str:
         Config.model_validate(command.settings) if command.is_all else build_effective_config(state, command.settings)
     except ValidationError as error:
         return describe_first_problem(error)
+    except UsageProblem as problem:
+        return str(problem)
     return ""
 
 

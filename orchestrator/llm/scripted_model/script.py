@@ -20,6 +20,7 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.domain.text.money import MAX_DOLLARS
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERROR_CLASSES, ModelError
 from orchestrator.llm.output_parsing import CONTAINER_ERRORS, format_location
@@ -33,7 +34,7 @@ WireFailure = Literal["disconnect", "truncated", "unfinished", "malformed", "emp
 (without it, silence). A scripted model ignores it."""
 
 
-ScriptedPrice = Annotated[Decimal, Field(ge=0)]
+ScriptedPrice = Annotated[Decimal, Field(ge=0, le=MAX_DOLLARS)]
 REPLY_TABLE = compile_lazily(r"^[ \t]*\[\[\s*reply\s*\]\]", re.MULTILINE)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 
 from orchestrator.domain.migration import burndown
 from orchestrator.domain.migration.files import FileRecord, FileStatus, ShardStatus
@@ -132,7 +132,7 @@ def _build_ideal_line(state: RunState) -> tuple[burndown_model.CurvePoint, burnd
     recipe = state.migration.recipe
     if recipe is None or recipe.migration.deadline is None or state.migration.inventory_at is None:
         return None
-    end = datetime.combine(recipe.migration.deadline, time(), UTC) + timedelta(days=1)
+    end = datetime.combine(recipe.migration.deadline, time.max, UTC)
     has_sites = burndown.counts_sites(state.migration.recipe)
     found = sum(burndown.get_found_weight(file, has_sites) for file in state.migration.files.values())
     seconds = (end - state.migration.inventory_at).total_seconds()

@@ -1,6 +1,7 @@
 """Layers of configuration: who wins, where a value came from, and what a wrong key is told."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -366,3 +367,19 @@ def test_a_project_may_not_commit_or_sign_in_the_users_name(tmp_path: Path, repo
     (repository / "orchestrate.toml").write_text(f"[commits]\n{key} = 'ssh'\n")
     with pytest.raises(UsageProblem, match=rf"commits\.{key}"):
         load_config(repository, environ=environ(tmp_path), trust_project=True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"roles": {"worker": {"temperature": float("inf")}}}, r"worker\.temperature: Input should be a finite number"),
+        ({"run": {"time_limit_s": "nan"}}, r"run\.time_limit_s: Input should be a finite number"),
+        ({"run": {"time_limit_s": 1e300}}, r"run\.time_limit_s: Input should be less than or equal to"),
+        ({"hands": {"uid": 10**25}}, r"hands\.uid: Input should be less than"),
+        ({"budget": {"usd": 1e300}}, r"budget\.usd: Input should be less than or equal to 1000000000000"),
+        ({"gc": {"keep_days": 10**9}}, r"gc\.keep_days: Input should be less than or equal to 36500"),
+    ],
+)
+def test_numbers_without_an_end_or_a_sense_are_refused(flags: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageProblem, match=said):
+        load_config(None, flags, environ={})

@@ -110,6 +110,14 @@ def test_the_ideal_line_ends_with_the_day_of_the_deadline_at_the_target() -> Non
     assert ideal[1].at == pytest.approx(2 * 86_400 - 30)
 
 
+def test_the_last_day_that_there_is_can_be_a_deadline() -> None:
+    state = told()
+    state.migration.recipe = read_recorded_recipe(RECIPE | {"migration": {"id": "m", "deadline": "9999-12-31"}})
+    ideal = build_burndown(state).ideal
+    assert ideal is not None
+    assert ideal[1].at > 1e11
+
+
 def test_a_run_whose_recipe_counts_no_sites_burns_down_files() -> None:
     state = told()
     state.migration.recipe = read_recorded_recipe(RECIPE | {"scope": {"include": ["*.py"]}})
