@@ -1,12 +1,17 @@
 """A group of verbs whose modules are imported when they are used."""
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from inspect import cleandoc
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import click
+
+_EXAMPLES = "\b\norchestrate "
+"""The beginning of a paragraph of examples, which click prints line by line."""
+_SHORT_CHARS = 100
 
 
 class Verb(NamedTuple):
@@ -22,9 +27,16 @@ class Verb(NamedTuple):
 class LazyGroup(click.Group):
     """A group that lists verbs without importing any, and imports the module of the one that is used."""
 
-    def __init__(self, verbs: Mapping[str, Verb], **options: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        verbs: Mapping[str, Verb],
+        sections: Mapping[str, Sequence[str]] = {},
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        """Keep the verbs; `sections` are the names of verbs that `--help` lists together, by their title."""
         super().__init__(**options)
         self.verbs = verbs
+        self._sections = sections or {"Verbs": list(verbs)}
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names of all verbs, in the order of their table."""
@@ -38,9 +50,9 @@ class LazyGroup(click.Group):
         module = _import_without_collection(f"orchestrator.cli.{verb.module}")
         commands: Mapping[str, click.Command] = getattr(module, "COMMANDS", {})
         if name in commands:
-            return commands[name]
+            return _put_examples_first(commands[name])
         command: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
-        return command
+        return _put_examples_first(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -55,10 +67,31 @@ class LazyGroup(click.Group):
         except click.exceptions.NoSuchCommand as error:
             raise click.exceptions.NoSuchCommand(args[0], possibilities=self.verbs, ctx=ctx) from error
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs before the options, which few look for."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs with their lines."""
-        with formatter.section("Verbs"):
-            formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
+        """Write the verbs with their lines, group by group."""
+        for title, names in self._sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.verbs[name].help) for name in names])
+
+
+def _put_examples_first(command: click.Command) -> click.Command:
+    """Move the examples of a verb, and of those below it, to the beginning of its help. Return the command."""
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _put_examples_first(below)
+        return command
+    paragraphs = cleandoc(command.help or "").split("\n\n")
+    examples = [paragraph for paragraph in paragraphs if paragraph.lstrip().startswith(_EXAMPLES)]
+    if examples:
+        command.short_help = command.get_short_help_str(_SHORT_CHARS)
+        others = [paragraph for paragraph in paragraphs if paragraph not in examples]
+        command.help = "\n\n".join(examples + others)
+    return command
 
 
 def _import_without_collection(name: str) -> ModuleType:

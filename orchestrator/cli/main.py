@@ -17,52 +17,76 @@ from orchestrator.redact.process_protection import protect_process
 from worktrees.errors import GitError
 
 VERBS = {
-    "demo": Verb("setup.demo", "Migrate a real package in front of your eyes; needs no model key."),
+    "demo": Verb("setup.demo", "See it migrate a real package; needs no model key."),
     "init": Verb("setup.init", "Write orchestrate.toml, or a workflow file for your forge."),
     "run": Verb("run.start", "Carry a goal through planner, workers and judge to a PR branch."),
-    "plan": Verb("run.plan", "Let the planner plan a goal; changes nothing."),
+    "plan": Verb("run.plan", "Plan a goal without changing anything."),
     "migrate": Verb("migrate.group", "Change a whole codebase by recipe, file by file."),
     "status": Verb("inspect.status", "Show where a run stands."),
-    "watch": Verb("dashboard.watch", "Watch a run on a screen of its own, and answer what it asks."),
+    "watch": Verb("dashboard.watch", "Open the dashboard: watch a run, and answer its questions."),
     "logs": Verb("inspect.logs", "Print what happened in a run."),
-    "show": Verb("inspect.show", "Show a task: attempts, verdicts, receipts."),
+    "show": Verb("inspect.show", "Show why a task landed, or why not: verdicts, attempts, receipts."),
     "cost": Verb("inspect.cost", "Show what a run cost, by task, role and model, and what was wasted."),
-    "report": Verb("inspect.report", "Report on a run: a page, Markdown, JUnit, SARIF; or how its reviewers held up."),
+    "report": Verb(
+        "inspect.report", "Write a report as HTML, Markdown, JUnit or SARIF; or see how well it was judged."
+    ),
     "diff": Verb("inspect.diff", "Print the diff of a run, a task or a file."),
     **{name: Verb("control.verbs", entry.line) for name, entry in GOAL_VERBS.items()},
-    "criterion": Verb("control.verbs", "Ask a run for one thing more, or one less."),
+    "criterion": Verb("control.verbs", "Add a criterion to a run's contract, or drop one."),
     "inbox": Verb("control.verbs", "Show what waits for a person."),
     "resume": Verb("run.start", "Go on with a run that stopped."),
-    "ci": Verb("ci.group", "Carry a run on from job to job of a CI system."),
-    "engine": Verb("run.engine", "Work on a run in this process, for service managers."),
-    "repair": Verb("setup.gc", "Make the damaged journal of a run whole again."),
-    "replay": Verb("run.replay", "Do a run over from its journal, offline, and say where it diverges."),
-    "hands": Verb("setup.hands", "Run one command as a worker's would run, and see what it can reach."),
-    "doctor": Verb("setup.doctor", "Check sandbox, git, models and state, and say how to mend them."),
-    "config": Verb("setup.config", "Show where each value of the configuration comes from, and the shapes of --json."),
+    "ci": Verb("ci.group", "Continue a run from one CI job to the next."),
+    "engine": Verb("run.engine", "Run the engine in this process, for service managers."),
+    "repair": Verb("setup.gc", "Repair the damaged journal of a run."),
+    "replay": Verb("run.replay", "Replay a run from its recorded replies, offline, and show where it diverges."),
+    "hands": Verb("setup.hands", "Run one command in a worker's sandbox, to see what it can reach."),
+    "doctor": Verb("setup.doctor", "Check sandbox, git, models and state, and say how to fix what is wrong."),
+    "config": Verb("setup.config", "Show the configuration and where each value comes from; print schemas of --json."),
+    "completion": Verb("setup.completion", "Print the completion script for your shell."),
     "gc": Verb("setup.gc", "Remove what is no longer needed: idle workspaces, old outputs; if asked, whole runs."),
 }
+
+SECTIONS = {
+    "Start": ("init", "doctor", "plan", "run", "migrate", "demo"),
+    "Watch": ("status", "watch", "logs", "show", "diff", "cost", "report"),
+    "Decide": ("inbox", "approve", "deny", "retry", "criterion"),
+    "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
+    "Mend": ("repair", "replay", "gc", "config", "hands", "completion"),
+    "CI": ("ci", "engine"),
+}
+"""The verbs as `--help` lists them; in each section those that are used most come first."""
 
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(cls=LazyGroup, verbs=VERBS, context_settings=_CONTEXT)
+@click.group(cls=LazyGroup, verbs=VERBS, sections=SECTIONS, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="orchestrate")
 def cli() -> None:
     """Carry one large goal for one git repository to a reviewed pull request, unattended.
 
     \b
-    orchestrate demo                              a real migration, no key needed
-    orchestrate migrate run RECIPE.toml           a codebase-wide change by recipe
-    orchestrate run "add OAuth login"             planner, workers, judge
-    orchestrate VERB --help                       options and examples of a verb
+    orchestrate demo                              see it work; needs no key
+    orchestrate init                              begin in your own repository
+    orchestrate doctor                            find out what is missing, and how to mend it
+    orchestrate run "add OAuth login"             carry out a goal
+    orchestrate migrate run RECIPE.toml           change a whole codebase by recipe
+    orchestrate status                            see where it stands
+    orchestrate watch                             see everything as it happens, and answer
+    orchestrate approve                           answer yes to what it asks
+    orchestrate show TASK                         see why a task landed, or why not
+    orchestrate diff                              see what has landed
+    orchestrate resume                            go on with a run that stopped
     """
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     _replace_closed_streams()
+    if instruction := os.environ.get("_ORCHESTRATE_COMPLETE"):
+        from orchestrator.cli.completion import complete_words
+
+        sys.exit(not complete_words(cli, instruction))
     protect_process()
     sys.excepthook = _print_crash
     warnings.simplefilter("ignore", FutureWarning)  # advice to programmers, here about what a user wrote into a recipe
