@@ -11,6 +11,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.state.derivation import derive_state
 from orchestrator.journal.storage.event_reader import EventReader
+from orchestrator.report.rows.question_targets import find_target_question
 
 
 class RunTarget(NamedTuple):
@@ -40,13 +41,15 @@ def find_run_target(repository: Path, runs: StateDirectory, run: str | None, nam
     if not known or len(found) > 1:
         runs.find_run(run)  # raises
     latest = runs.get_run(known[-1])
-    parts = list(_read_part_names(latest))
+    state = read_partial_state(latest)
+    parts = list(list_part_names(state))
+    is_part = run in parts or find_target_question(state, run) is not None
     if found:
         other = ""
-        if run in parts:
+        if is_part:
             other = f"{run} is a run; for what is called {run} in the latest run, write: {LATEST_RUN} {run}"
         return RunTarget(runs.get_run(found[0]), repository, None, other)
-    if run in parts:
+    if is_part:
         return RunTarget(latest, repository, run)
     hint = suggest_names(run, [*parts, *known], "orchestrate status shows what there is")
     raise UsageProblem(
@@ -54,11 +57,10 @@ def find_run_target(repository: Path, runs: StateDirectory, run: str | None, nam
     )
 
 
-def _read_part_names(directory: RunDirectory) -> Iterator[str]:
-    """Yield the names of everything in a run that can be shown, as far as its journal can be read."""
+def read_partial_state(directory: RunDirectory) -> RunState:
+    """Return the state of a run as far as its journal can be read."""
     with EventReader.open_reader(directory.journal) as reader:
-        state = derive_state(reader).state
-    yield from list_part_names(state)
+        return derive_state(reader).state
 
 
 def list_part_names(state: RunState) -> Iterator[str]:

@@ -7,6 +7,8 @@ from anyio import to_thread
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.project.options import open_repository
+from orchestrator.report.rows.question_targets import find_target_question
+from orchestrator.report.rows.questions import find_questioned_change
 from orchestrator.report.task.details import get_file_record, get_task
 from worktrees.diffs.file_diffs import read_diff_stat, read_diff_text
 from worktrees.git import Git
@@ -29,6 +31,15 @@ async def render_change(repository: Path, state: RunState, name: str | None, att
 async def _find_ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
     if name is None:
         return state.run.base, state.head or state.run.base
+    question = find_target_question(state, name)
+    if question is not None:
+        questioned = find_questioned_change(state, question.approval.item)
+        if questioned is None:
+            raise UsageProblem(f"question {name} is about no change that can be shown: see orchestrate inbox")
+        new = questioned.new
+        if questioned.files:
+            new = await overlay_tree(git, new, questioned.files)
+        return questioned.old, new
     if state.run.mode == "migration" and name not in state.tasks:
         if attempt is not None:
             raise UsageProblem(f"{name} is a file of a migration, which has no attempts: leave out --attempt")

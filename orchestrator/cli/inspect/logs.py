@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +16,7 @@ from orchestrator.cli.run_lookup import has_live_engine, pass_run_target
 from orchestrator.cli.terminal.choices import add_display_options, wants_colour
 from orchestrator.cli.terminal.pager import print_pages
 from orchestrator.cli.terminal.painting import paint_log_line
+from orchestrator.discovery.run_targets import RunTarget, read_partial_state
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import UsageProblem
@@ -24,9 +24,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.report.log.event_lines import DETAIL_KINDS, render_event_line, render_hit_line
-
-if TYPE_CHECKING:
-    from orchestrator.discovery.run_targets import RunTarget
+from orchestrator.report.rows.question_targets import get_target_task
 
 _POLL_S = 0.05
 
@@ -40,7 +38,7 @@ _POLL_S = 0.05
 @add_display_options
 @json_option
 def logs_command(
-    target: "RunTarget",
+    target: RunTarget,
     *,
     follow: bool,
     everything: bool,
@@ -61,6 +59,8 @@ def logs_command(
     orchestrate logs --search '"connection refused" retr*'
     """
     directory, task = target.directory, target.name
+    if task is not None:
+        task = get_target_task(read_partial_state(directory), task)
     if query is not None:
         if follow:
             raise UsageProblem("--search and --follow do not go together")

@@ -1,19 +1,22 @@
 """`orchestrate show`."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from orchestrator.cli.arguments import json_option
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, read_state_tolerantly
-from orchestrator.cli.output import print_document
+from orchestrator.cli.output import print_document, print_lines
 from orchestrator.cli.run_lookup import pass_run_target
 from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.cli.terminal.painting import paint_details
 from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
+from orchestrator.report.rows.question_targets import find_target_question, render_target_question
+from orchestrator.report.rows.questions import find_question_task
 from orchestrator.report.task.details import (
     build_file_evidence,
     build_task_details,
@@ -60,6 +63,22 @@ class _Shown:
 
 
 def _print_target(shown: _Shown, name: str) -> None:
+    question = find_target_question(shown.state, name)
+    if question is None:
+        _print_part(shown, name)
+        return
+    if not shown.as_json:
+        print_lines(render_target_question(shown.state, question, datetime.now(UTC)))
+    task = find_question_task(shown.state, question.approval)
+    if task is not None:
+        if not shown.as_json:
+            print_lines([""])
+        _print_part(shown, task)
+    elif shown.as_json:
+        raise UsageProblem(f"question {name} is about the whole run: orchestrate inbox --json shows it")
+
+
+def _print_part(shown: _Shown, name: str) -> None:
     state, blobs, log = shown.state, shown.blobs, shown.log
     if state.run.mode == "migration" and name not in state.tasks:
         if name == ROOT_TASK:

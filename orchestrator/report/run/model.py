@@ -300,8 +300,9 @@ class DiskSizes(ReadModel):
 class RunStatus(RunFields, schema="orchestrate.status/1"):
     """The output of `status`: the result so far, the plan, budgets, and for a migration its `burndown`.
 
-    `seq` is the last event it knows. `is_live` and `disk` are what the reader measures: the journal does not hold them.
-    With a `filter` it has the rows of the `fleet` that fit, of `fleet_of` in all.
+    `seq` is the last event it knows. `questions` are the names of those that wait for a person. `is_live` and `disk`
+    are what the reader measures: the journal does not hold them. With a `filter` it has the rows of the `fleet` that
+    fit, of `fleet_of` in all.
     """
 
     model_config = ConfigDict(extra="forbid")  # so that a status which another version stored is derived anew
@@ -316,6 +317,7 @@ class RunStatus(RunFields, schema="orchestrate.status/1"):
     landings: tuple[LandedUnits, ...]
     burndown: Omittable[Burndown] = None
     models: tuple[str, ...]
+    questions: tuple[str, ...] = ()
     disk: DiskSizes = DiskSizes()
     filter: Omittable[str] = None
     fleet: Omittable[tuple[FleetEntry, ...]] = None

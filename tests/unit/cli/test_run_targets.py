@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.ids import RunId
+from orchestrator.domain.run.approval import Approval
+from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import StateDirectory
 from tests.running.cli import Finished
 from tests.running.in_process import orchestrate
@@ -59,3 +63,15 @@ def test_one_word_that_is_a_run_and_a_task_means_the_run_and_says_so(tmp_path: P
     shown = shop.say("logs", "discounts")
     assert "discounts is a run; for what is called discounts in the latest run, write: latest discounts" in shown.err
     assert shown.out == shop.say("logs", "latest").out
+
+
+async def test_one_word_that_is_a_question_means_the_question_and_its_task(shop: Shop) -> None:
+    directory = StateDirectory.locate_for(shop.root, str(shop.state)).get_run(RunId(LATEST))
+    asked = Approval(item="landing/invoice@1", matter="landing", subject="invoice@1", title="may invoice land?")
+    journal = Journal(directory.path, SystemClock())
+    await journal.append(ApprovalRequested(approval=asked))
+    journal.close()
+    shown = shop.say("show", asked.item).out.splitlines()
+    assert shown[0] == "may invoice land?"
+    assert any(line.startswith("invoice  merged  ") for line in shown)
+    assert shop.say("logs", asked.item).out == shop.say("logs", "invoice").out != ""
