@@ -6,7 +6,7 @@ import pytest
 
 from tests.running.goals import TWO
 from tests.running.in_process import orchestrate
-from tests.running.projects import calculator
+from tests.running.projects import GATE, calculator
 from tests.running.scripts import write_script
 from tests.running.terminals import SleepyRun
 
@@ -43,6 +43,19 @@ def test_cancel_says_what_is_stopped_what_is_kept_and_how_to_take_it_back(tmp_pa
     refused = run.says("cancel", "latest", "b")
     assert (refused.code, refused.out) == (2, "")
     assert run.says("retry", status["run"], "b", "--no-wake").code == 0
+
+
+def test_cancel_names_the_tasks_that_depend_on_what_it_stops(tmp_path: Path) -> None:
+    calculator(tmp_path / "repo")
+    model = write_script(tmp_path / "script.json", TWO)
+    where = ("--repo", tmp_path / "repo", "--state", tmp_path / "state")
+    asks = ("--approval", "review", "--set", 'approval.paths=["a.txt"]', "--set", f"roles.default.model={model}")
+    gate = ("--gate", GATE, "--set", "gate.report=unittest")
+    assert orchestrate("run", "make it better", *gate, *asks, *where, cwd=tmp_path).code == 6
+    told = orchestrate("cancel", "latest", "a", *where, cwd=tmp_path)
+    assert told.code == 0, told.err
+    assert "with it: b, which depend on it; a retry brings them back" in told.out
+    assert "kept: nothing has landed yet, and unfinished work under refs/orchestrate/" in told.out
 
 
 def test_cancel_of_a_whole_run_names_every_task_that_it_stops(tmp_path: Path) -> None:
