@@ -56,7 +56,7 @@ def says(home: Path, *words: str) -> Finished:
 def test_status_tells_sites_files_reasons_and_what_comes_next(home: Path) -> None:
     lines = says(home, "status").out.splitlines()
     assert any("New words  rev 1  sites 4 -> 1" in line for line in lines), lines
-    assert any("files 2/3 merged  1 rejected" in line for line in lines), lines
+    assert any("files 2/3 landed  1 failed (1 rejected)" in line for line in lines), lines
     assert any(line.startswith("  1 file failed: ") and line.endswith("(c.txt)") for line in lines), lines
     assert any("why 1 file did not land" in line for line in lines), lines
 

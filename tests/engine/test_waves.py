@@ -9,6 +9,7 @@ from orchestrator.domain.commands.definitions import Approve, Deny, RetryFiles, 
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.report.migration.burndown import build_burndown
+from orchestrator.report.migration.burndown_text import render_files_line
 from orchestrator.report.migration.dry_run import render_dry_run_lines
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.scratch_runs.dry_run import DryRunOptions, dry_run_recipe
@@ -270,12 +271,13 @@ async def test_a_gate_that_tells_only_its_exit_code_is_named_before_any_search_w
     assert offer in notice.text
 
 
-async def test_forecast_landing_summary_status_and_report_have_the_same_counts(eight: Migrated) -> None:
+@pytest.mark.parametrize("when", ["always", "sites"])
+async def test_forecast_landing_summary_status_and_report_have_the_same_counts(eight: Migrated, when: str) -> None:
     odd = f"case {{files}} in a/1.txt) exit 3;; b/1.txt) ;; b/2.txt) {SED}; exit 1;; *) {SED};; esac"
     (eight.root / "h" / "3.txt").write_text("none\n")
     git(eight.root, "add", "-A")
     git(eight.root, "commit", "-qm", "a file without a site")
-    given = recipe({"run": odd, "when": "always"}, stop={"same_signature": 0})
+    given = recipe({"run": odd, "when": when}, stop={"same_signature": 0})
     forecast = await dry_run_recipe(eight.options(), given, DryRunOptions())
     ended = await eight.run(given, migrate={"cache": False})
     counts = "3 failed (1 rejected, 2 could not be changed)"
@@ -288,6 +290,7 @@ async def test_forecast_landing_summary_status_and_report_have_the_same_counts(e
     burndown = build_burndown(ended.state)
     assert forecast.outcome == burndown.now.files
     assert (burndown.merged_files, burndown.concerned_files) == (13, 16)
+    assert render_files_line(burndown).startswith(f"  files 13/16 landed  {counts}  cost")
 
 
 async def test_a_gate_that_tells_of_each_test_is_not_warned_of(eight: Migrated) -> None:

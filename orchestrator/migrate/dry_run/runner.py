@@ -198,8 +198,12 @@ class _ReportBuilder:
         )
 
     def _forecast_outcome(self) -> dict[FileStatus, int]:
-        """Return how many of the files that were tried would come to which end."""
+        """Return how many of the files that were tried would come to which end; others may have nothing to do."""
         counts: Counter[FileStatus] = Counter()
+        takes_all = any(step.when == "always" for step in self._recipe.step)
+        for path, file in self._state.migration.files.items():
+            if path not in self._paths and not takes_all and find_final_status(file) == FileStatus.NOTHING_TO_DO:
+                counts[FileStatus.NOTHING_TO_DO] += 1
         for path in self._tried.paths:
             file = self._state.migration.files[path]
             end = file.status

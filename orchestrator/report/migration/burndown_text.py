@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.text.durations import format_seconds, format_short_duration
 from orchestrator.domain.text.listing import add_lead, format_count, limit_lines
@@ -17,8 +18,15 @@ _SIGNATURE_CHARS = 120
 _PATHS_CHARS = 200
 _FLAG_EXAMPLES = 3
 _SPARKLINE_WIDTH = 24
-_STATUS_WORDS = {FileStatus.TRANSFORMED: "queued", FileStatus.NEEDS_HUMAN: "human"}
-_COUNTED_APART = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
+_STATUS_WORDS = {
+    FileStatus.TRANSFORMED: "landing",
+    FileStatus.RESTORED: "put back",
+    FileStatus.EJECTED: "sent back",
+    FileStatus.SKIPPED: "skipped",
+    FileStatus.REVERTED: "rolled back",
+    FileStatus.DISCOVERED: "not begun",
+}
+"""What became of files that neither landed nor failed for good."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +89,14 @@ def render_sparkline(
 def render_files_line(burndown: burndown_model.BurndownFields) -> str:
     """Return files by what became of them, when the rest will be through, and what it cost."""
     spent = burndown.spent
-    parts = [f"  files {burndown.merged_files}/{burndown.concerned_files} merged"]
-    for status, count in burndown.now.files.items():
-        if status not in _COUNTED_APART:
-            parts.append(f"{count} {_STATUS_WORDS.get(status, status)}")
+    parts = [f"  files {burndown.merged_files}/{burndown.concerned_files} landed"]
+    files = burndown.now.files
+    ended = FileCounts({status: count for status, count in files.items() if status.is_terminal})
+    if ended.failed:
+        parts.append(ended.describe_failed())
+    for status, word in _STATUS_WORDS.items():
+        if files.get(status):
+            parts.append(f"{files[status]} {word}")
     if burndown.eta is not None:
         parts.append(_format_eta(burndown.eta))
     parts += [f"cost {spent.price}", f"{spent.test_runs} test runs"]

@@ -93,7 +93,7 @@ class DryRunReport(Document, schema="orchestrate.dry-run/1"):
     """The result of a dry run. `exit` is the exit code; `remaining` is None where the recipe counts no sites.
 
     `outcome` counts the files that were tried by what would become of them if all that changed landed, and no later
-    step took what failed.
+    step took what failed; and those that have nothing to do.
     """
 
     migration: str

@@ -65,7 +65,7 @@ def test_what_models_cost_for_a_file_is_na_where_nobody_knows() -> None:
 def test_the_heading_tells_how_far_it_is_and_what_can_be_done() -> None:
     lines = list(render_burndown_head(told(END), is_ascii=True))
     assert "57 -> 33 (target 1)" in lines[0]
-    assert lines[1].startswith("files 3/8 merged")
+    assert lines[1].startswith("files 3/8 landed")
     assert lines[-1].startswith("next: ")
     assert all(line.isascii() for line in lines)
 
