@@ -109,7 +109,7 @@ def _judge_receipt(spec: CheckSpec, receipt: Receipt) -> list[DoctorFinding]:
     cause = f" ({line})" if line else ""
     if problem := find_baseline_problem(spec, receipt, is_migration=False):
         return [DoctorFinding("gate", False, problem + cause)]
-    if doubts := list(list_baseline_doubts(receipt)):
+    if doubts := list(list_baseline_doubts(receipt, receipt.output.head)):
         return [DoctorFinding("gate", False, doubt + cause, is_warning=True) for doubt in doubts]
     text = f"`{spec.run}` on the base: {receipt.outcome_text}, after {receipt.seconds:.1f} s"
     return [DoctorFinding("gate", True, text)]

@@ -11,6 +11,7 @@ import pytest
 
 from tests.running.cli import Finished, environment
 from tests.running.in_process import orchestrate
+from tests.running.mistakes import assert_said
 from tests.running.projects import calculator, git, refs, repository
 
 pytestmark = [pytest.mark.sandbox]
@@ -151,6 +152,7 @@ def test_a_missing_sandbox_is_told_with_what_to_install_and_nothing_runs_without
     script = f"{hide}{sys.executable} -m orchestrator {words}"
     done = in_namespace(repo, script)
     assert_refused(Finished(done.returncode, done.stdout, done.stderr), 7, "bubblewrap", "install")
+    assert_said("no sandbox", done.stderr)
     assert "a + b" in (repo / "calc.py").read_text()
 
 

@@ -19,6 +19,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.cli import environment
 from tests.running.goals import Bench, When, one
 from tests.running.killing import processes_about
+from tests.running.mistakes import assert_said
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import write_script
 
@@ -105,6 +106,7 @@ def test_a_full_disk_stops_the_run_by_its_name_and_freed_space_lets_it_go_on(tmp
     fill += f"dd if=/dev/zero of={tmp_path}/state/filler bs=64k 2>/dev/null) &"
     codes, told = machine.does(fill, machine.run, f"rm {tmp_path}/state/filler", machine.hurry, machine.resume)
     assert codes == [0, 7, 0, 0, 0], told
+    assert_said("a full disk", told)
     assert "free some disk space" in told or "No space left on device" in told
     assert '"outcome": "done"' in told
     assert processes_about(tmp_path) == []
@@ -117,7 +119,18 @@ def test_a_state_directory_that_cannot_be_written_is_named_and_nothing_is_lost(t
     more = f"{machine.resume} --set budget.calls=50"
     codes, told = machine.does(f"{machine.run} --set budget.calls=2", lock, machine.resume, unlock, more)
     assert codes == [5, 0, 7, 0, 0], told
-    assert "cannot write" in told and "Read-only file system; make the state directory writable" in told
+    assert_said("a state directory that cannot be written to", told)
+
+
+@needs_root
+def test_a_home_that_cannot_be_written_is_named_and_a_state_directory_elsewhere_is_enough(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, "size=64m")
+    (tmp_path / "home").mkdir()
+    home = f"mount -t tmpfs -o ro,size=1m tmpfs {tmp_path}/home && export HOME={tmp_path}/home && unset XDG_STATE_HOME"
+    without_state = machine.run.removesuffix(f" --state {tmp_path}/state")
+    codes, told = machine.does(home, without_state, machine.run)
+    assert codes == [0, 7, 0], told
+    assert_said("a home directory that cannot be written to", told)
 
 
 def test_an_engine_that_is_stopped_for_a_while_goes_on_when_nobody_took_over(tmp_path: Path) -> None:

@@ -1,17 +1,24 @@
 """What a newcomer reads for a mistake: the sentence of docs/mistakes.md, no traceback, and nothing is lost."""
 
 import os
-import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
+import anyio
 import pytest
 
+from orchestrator.app.run_execution import RunExit
+from tests.running.goals import Bench, one
 from tests.running.mistakes import (
     GATED,
     MODELS,
+    PAGE,
     RUN,
     Mistake,
     add_submodule,
+    assert_said,
     begin_merge,
     break_object,
     check_out_sparsely,
@@ -19,21 +26,24 @@ from tests.running.mistakes import (
     clone_shallow,
     clone_without_files,
     commit_file,
+    commit_many_files,
     forget_to_commit,
     give_away,
     install_old_git,
     name_directory_without_git,
+    read_page,
     run_git,
     write_file,
 )
-from tests.running.projects import git
+from tests.running.projects import calculator, git
 
 pytestmark = [pytest.mark.sandbox]
-PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
 OLD_GIT = {"PATH": f"HOME/bin{os.pathsep}{os.environ['PATH']}"}
 NO_IDENTITY = {"GIT_CONFIG_GLOBAL": "/dev/null"} | {
     name: "" for name in os.environ if name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))
 }
+DOWNLOAD = "python3 -c 'import socket; socket.create_connection((\"files.example\", 80))'"
+QUIET = ("--gate", "python3 -m unittest -q", "--set", "gate.report=unittest")
 SILENT_RED = ("--gate", "false", "--set", "gate.report=exit-code")
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 
@@ -94,6 +104,8 @@ MISTAKES = {
     ),
     "a target branch that does not exist": Mistake(2, words=(*RUN, "--target", "mian")),
     "a gate that tells only its exit code and is red on the base": Mistake(6, words=("run", "x", *MODELS, *SILENT_RED)),
+    "a gate that needs the network": Mistake(6, words=("run", "x", *MODELS, "--gate", DOWNLOAD)),
+    "a gate that names none of its tests": Mistake(7, words=("run", "x", *MODELS, *QUIET)),
     "a gate that hangs": Mistake(7, words=("run", "x", *MODELS, "--gate", "sleep 60", "--set", "gate.timeout_s=1")),
     "a gate that floods": Mistake(7, words=("run", "x", *MODELS, "--gate", "yes", "--set", "hands.output_mb=1")),
     "an archive that is damaged": Mistake(2, write_file("../a.orch", "junk"), words=("run", "import", "HOME/a.orch")),
@@ -104,21 +116,20 @@ MISTAKES = {
 ELSEWHERE = {
     "a full disk": "tests/e2e/test_hostile_machine.py",
     "a state directory that cannot be written to": "tests/e2e/test_hostile_machine.py",
+    "a home directory that cannot be written to": "tests/e2e/test_hostile_machine.py",
     "no sandbox": "tests/e2e/test_bad_input.py",
+    "a window of 20 by 5 letters": "tests/tui/test_frame.py",
+    "75,000 files": "tests/e2e/test_mistakes.py",
+    "two runs at once": "tests/e2e/test_mistakes.py",
+    "Python 3.14": "tests/e2e/test_mistakes.py",
 }
-"""Mistakes of the page that take more than one command, and the file that tries them."""
-
-
-def read_page() -> dict[str, str]:
-    """Return what the page says is printed, in Markdown, by the name of the mistake."""
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip() for cell in line.strip("|").split(" |")] for line in lines if line.startswith("| ")]
-    return {name: said for name, said, _ in rows[1:]}
+"""Mistakes of the page that take more than one command, and the file whose test names them."""
 
 
 def test_the_page_has_every_mistake_that_is_tried_and_no_other() -> None:
     assert list(read_page()) == [*MISTAKES, *ELSEWHERE]
-    assert all((PAGE.parents[1] / path).is_file() for path in ELSEWHERE.values())
+    for name, path in ELSEWHERE.items():
+        assert f'assert_said("{name}"' in (PAGE.parents[1] / path).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -127,12 +138,47 @@ def test_what_is_said_is_what_the_page_says_and_nothing_is_lost(name: str, tmp_p
     if mistake.prepare is give_away and os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
     done, place = mistake.make(tmp_path)
-    said = done.err + done.out
-    assert done.code == mistake.code, said
-    assert "Traceback" not in said
-    for fragment in re.findall(r"`(.+?)`", read_page()[name]):
-        for part in fragment.split("…"):
-            assert part.strip() in said
+    assert done.code == mistake.code, done.err + done.out
+    assert_said(name, done.err + done.out)
     assert (tmp_path / mistake.name / "calc.py").is_file()
     if mistake.code == 0:
         assert git(place, "rev-list", "-n1", "--branches", "--", "a.txt")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_75000_files_take_minutes_at_most_and_the_run_lands(tmp_path: Path) -> None:
+    done, place = Mistake(0, commit_many_files).make(tmp_path)
+    assert done.code == 0, done.err + done.out
+    assert_said("75,000 files", done.err + done.out)
+    assert git(place, "rev-list", "-n1", "--branches", "--", "a.txt")
+
+
+async def test_two_runs_at_once_each_land_on_a_branch_of_their_own(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, calculator(tmp_path / "repo"))
+    ended: list[RunExit] = []
+
+    async def run() -> None:
+        ended.append(await bench.run(*one("a")))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        tasks.start_soon(run)
+    assert [end.exit_code for end in ended] == [0, 0]
+    assert len({git(bench.repository, "rev-parse", "--verify", f"{end.state.run.branch}") for end in ended}) == 2
+    assert_said("two runs at once", " ".join(notice.text for end in ended for notice in end.state.notices))
+
+
+@pytest.mark.slow
+@pytest.mark.registry
+@pytest.mark.timeout(400)
+def test_python_3_14_has_a_wheel_of_every_dependency(tmp_path: Path) -> None:
+    root = PAGE.parents[1]
+    needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    words = ("install", "--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:", "--python-version", "3.14")
+    pip = [sys.executable, "-m", "pip", *words, "--target", str(tmp_path), "-c", str(root / "constraints.txt"), *needed]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False, timeout=350)
+    if "No matching distribution" not in done.stderr and done.returncode:
+        pytest.skip(f"needs a package index: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stderr
+    assert_said("Python 3.14", "")

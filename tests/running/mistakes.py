@@ -1,6 +1,7 @@
 """Mistakes that newcomers make, each on a repository of its own: how it comes about and what is typed."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ MODELS = tuple(word for role in ("planner", "worker", "judge") for word in ("--m
 GATED = ("--gate", GATE, "--set", "gate.report=unittest")
 RUN = ("run", "make it better", *GATED, *MODELS)
 
+PAGE = Path(__file__).parents[2] / "docs" / "mistakes.md"
 Prepare = Callable[[Path], Path | None]
 """Makes the mistake in a repository; gives the directory that is named with --repo, if it is another."""
 
@@ -164,3 +166,31 @@ def install_old_git(repo: Path) -> None:
     program.parent.mkdir()
     program.write_text(script.format(shutil.which("git")))
     program.chmod(0o755)
+
+
+def commit_many_files(repo: Path) -> None:
+    """Commit 75,000 small files in 750 directories."""
+    stream = ["commit refs/heads/main\ncommitter A <a@b> 1700000000 +0000\ndata 5\nfiles\nfrom refs/heads/main^0\n"]
+    for number in range(75_000):
+        stream.append(f"M 644 inline data/{number // 100:03}/{number % 100:02}.txt\ndata 6\n{number:05}\n\n")
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=repo, input="".join(stream), text=True, check=True)
+    git(repo, "reset", "-q", "--hard")
+
+
+def read_page() -> dict[str, str]:
+    """Return what the page of mistakes says is printed, in Markdown, by the name of the mistake."""
+    rows = {}
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| "):
+            name, said, _ = (cell.strip() for cell in line.strip("|").split(" |"))
+            rows[name] = said
+    rows.pop("mistake")
+    return rows
+
+
+def assert_said(name: str, printed: str) -> None:
+    """Fail unless a text holds every word that the page of mistakes says is printed, and no traceback."""
+    assert "Traceback" not in printed, printed
+    for fragment in re.findall(r"`(.+?)`", read_page()[name]):
+        for part in fragment.split("…"):
+            assert part.strip() in printed

@@ -21,6 +21,7 @@ from orchestrator.tui.view_model import Connection
 from orchestrator.tui.view_stack import BURNDOWN_TAB, TABS, load_view_class
 from orchestrator.tui.widgets.table import Table
 from tests.running.journals import fleet_journal
+from tests.running.mistakes import assert_said
 from tests.tui.sources import IN_THE_MIDDLE, SIZES, Sent, Still, dashboard, kept, seen, stored, strips
 from tests.tui.watching import until
 
@@ -38,6 +39,16 @@ async def test_run_tabs_and_keys_are_in_sight_at_every_size(size: tuple[int, int
         assert lines[1].startswith(" 1 Fleet")
         assert lines[-1].endswith("? help  q detach")
         assert ("small terminal" in lines[-1]) == (size == (40, 12))
+
+
+async def test_a_window_with_room_for_nearly_nothing_shows_what_fits() -> None:
+    source = Still(kept("goal.v2"), IN_THE_MIDDLE)
+    app = dashboard(source)
+    async with app.run_test(size=(20, 5)) as pilot:
+        await pilot.press("2", "j", "enter", "escape")
+        lines = seen(app)
+        assert (len(lines), max(map(len, lines)) <= 20, "LIVE" in lines[0]) == (5, True, True)
+        assert_said("a window of 20 by 5 letters", "\n".join(lines))
 
 
 async def test_resizing_while_it_runs_keeps_the_frame() -> None:

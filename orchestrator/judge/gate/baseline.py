@@ -9,6 +9,13 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 """What a shell says of a command that it does not know, and of one that it cannot execute."""
 _NO_MODULE = compile_lazily(r"No module named '?([\w.]+)")
+_NO_NETWORK = compile_lazily(
+    r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable"
+    r"|EAI_AGAIN|ENETUNREACH"
+)
+"""What programs say where there is no network."""
+_TESTS_RUN = compile_lazily(r"^Ran ([1-9]\d*) tests? in ", re.MULTILINE)
+"""What unittest says at its end, also where it names no test."""
 _INSTALL = (
     'let the run install it by deps under [env] of orchestrate.toml, for example deps = ["requirements.txt"] '
     "(a fresh clone has no environment to lend, docs/tiers.md), install it into the environment of your checkout "
@@ -54,6 +61,10 @@ def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bo
             f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
             "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
         )
+    if not receipt.counts.total and receipt.tests is not None and (ran := _TESTS_RUN.search(receipt.output.head)):
+        return (
+            f"{what} ran {ran[1]} tests on the base and named none of them: have it print each (unittest: -v, not -q)"
+        )
     if receipt.tests is not None and receipt.counts.total == receipt.counts.errors:
         return (
             f"{what} ran no test on the base: nothing could ever be judged by it; commit a first test, or give a "
@@ -77,8 +88,11 @@ def _find_missing_module(spec: CheckSpec, receipt: Receipt) -> str:
     return found[1] if is_named or receipt.tests is not None else ""
 
 
-def list_baseline_doubts(receipt: Receipt) -> Iterator[str]:
-    """Yield what a person should know of a baseline that can be judged by, but not as well as one might think."""
+def list_baseline_doubts(receipt: Receipt, output: str) -> Iterator[str]:
+    """Yield what a person should know of a baseline that can be judged by, but not as well as one might think.
+
+    `output` is all that the command printed.
+    """
     if receipt.problem:
         yield f"the report of `{receipt.command}` on the base is not whole, so a loss may go unseen: {receipt.problem}"
     if is_red_without_tests(receipt):
@@ -86,6 +100,12 @@ def list_baseline_doubts(receipt: Receipt) -> Iterator[str]:
             f"the gate was red before anything changed: `{receipt.command}` exits {receipt.exit_code} on the base and "
             "tells no tests, so nothing lands unless it makes that 0; a gate that reports tests (report = junit, tap, "
             "pytest-rA or unittest) would let through what makes nothing worse"
+        )
+    if receipt.exit_code != 0 and (said := _NO_NETWORK.search(output)):
+        yield (
+            f"the gate seems to need the network, which commands do not have (it printed: {said[0]}): leave out the "
+            "tests that do, let them talk to a server that they start on 127.0.0.1, or have what they download "
+            "installed by deps under [env] (docs/tiers.md)"
         )
 
 

@@ -146,7 +146,7 @@ class BaseReceipts:
         for spec, receipt in zip(checks, receipts, strict=True):
             if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
                 raise EnvironmentProblem(f"{problem}\n\n{_quote_output(receipt.output.head)}")
-            for doubt in list_baseline_doubts(receipt):
+            for doubt in list_baseline_doubts(receipt, await self._ledger.read_text(receipt.output)):
                 notices.append(Noticed(level="warning", text=doubt))
         keys = tuple(receipt.key for receipt in receipts)
         await self._ledger.append(BaselineRecorded(receipts=keys), *notices)
