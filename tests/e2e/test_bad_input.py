@@ -167,6 +167,7 @@ def test_a_missing_sandbox_is_told_with_what_to_install_and_nothing_runs_without
         (("--set", "run.max_wokers=3"), 2, "unknown key run.max_wokers"),
         (("--set", "gibberish"), 2, "is not KEY=VALUE"),
         (("--time-limit", "soon"), 2, "5h30m"),
+        (("--time-limit", "9" * 5_000), 2, "5h30m"),
     ],
 )
 def test_models_and_settings_that_are_wrong(repo: Path, words: tuple[str, ...], code: int, said: str) -> None:

@@ -42,10 +42,19 @@ def _answer(pattern: str, rewrite: str | None, content: bytes) -> object:
     return made.decode("latin-1") if len(made) <= _MOST_CONTENT else None
 
 
+def _limit_memory() -> None:
+    """Limit the memory of this process, never above what it was started with."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = _MOST_BYTES
+    if hard != resource.RLIM_INFINITY:
+        soft = min(soft, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
 def main() -> None:
     """Answer what standard input asks."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    _limit_memory()
     asked = json.load(sys.stdin)
     for content in asked["contents"]:
         signal.setitimer(signal.ITIMER_REAL, asked["timeout_s"])

@@ -1,5 +1,8 @@
 """Built-in rewrites, and what a step is given of a file."""
 
+import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -9,7 +12,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.step import CommandStep, RewriteStep
-from orchestrator.migrate.sites import regex
+from orchestrator.migrate.sites import regex, regex_worker
 from orchestrator.migrate.sites.regex_worker import replace_matches
 from orchestrator.migrate.steps.step_executor import choose_step_blob
 
@@ -79,3 +82,10 @@ def test_other_steps_go_on_from_where_the_last_one_left_a_file() -> None:
     step = CommandStep.model_validate({"id": "s", "run": "{files}"})
     assert choose_step_blob(step, file(FileStatus.TRANSFORMED, blob="new")) == "new"
     assert choose_step_blob(step, file(FileStatus.DISCOVERED, landed="landed")) == "base"
+
+
+def test_a_limit_of_memory_that_the_user_has_set_is_kept() -> None:
+    asked = {"pattern": "b", "rewrite": None, "timeout_s": 5, "contents": ["a\nb\n"]}
+    command = f'ulimit -v 2000000 && exec "{sys.executable}" -I "{regex_worker.__file__}"'
+    done = subprocess.run(["bash", "-c", command], input=json.dumps(asked), capture_output=True, text=True, check=False)
+    assert (json.loads(done.stdout), done.stderr) == ([[2, 1]], "")
