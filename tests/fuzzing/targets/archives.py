@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import tarfile
+import zlib
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -15,6 +16,10 @@ from tests.fuzzing.target import Given, Target
 from tests.running.projects import git
 
 _CHANGES = ("bytes", "member", "member-fitted", "manifest", "manifest", "manifest-bytes", "gzip")
+_UNREADABLE = (
+    *(tarfile.TarError, EOFError, OSError, zlib.error),
+    *(KeyError, ValueError, AttributeError, TypeError, OverflowError),
+)
 _HANDOVER: dict[str, Any] = {
     "format": "orchestrate.handover/1",
     "ticket": {
@@ -69,8 +74,8 @@ def _change_archive(chance: Random, content: bytes, kind: str) -> bytes:
             members = {entry.name: tar.extractfile(entry).read() for entry in tar}  # type: ignore[union-attr]
         manifest = json.loads(members.pop("manifest.json"))
         return _write_changed(chance, members, manifest, kind)
-    except (tarfile.TarError, KeyError, ValueError, AttributeError, TypeError, OverflowError):
-        return content
+    except _UNREADABLE:
+        return content  # changed beyond what can be changed further
 
 
 def _write_changed(chance: Random, members: dict[str, bytes], manifest: Any, kind: str) -> bytes:
