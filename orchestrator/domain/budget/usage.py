@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 from operator import add
 
-from pydantic import Field
-
 from orchestrator.domain.frozen_model import FrozenModel, construct_model
 from orchestrator.domain.text.money import format_cost
 
@@ -17,7 +15,7 @@ class Usage(FrozenModel):
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: Decimal = Field(Decimal(0), le=10**16)
+    cost_usd: Decimal = Decimal(0)
     unpriced_calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
