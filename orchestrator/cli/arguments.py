@@ -89,22 +89,24 @@ contract_options = _combine_options(
         "criteria",
         multiple=True,
         metavar="[ID: ]TEXT",
-        help="What has to hold at the end beside GOAL, in words; as often as you like.",
+        help="Something that must hold at the end, in words; may be repeated.",
     ),
     click.option(
         "--must",
         "musts",
         multiple=True,
         metavar="COMMAND",
-        help="What has to exit 0 on the final state, run by the harness itself; as often as you like.",
+        help="A command that must exit 0 on the final state; may be repeated.",
     ),
 )
 gate_option = click.option(
-    "--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'."
+    "--gate", metavar="COMMAND", help="The command that must pass before a change lands, e.g. 'python -m pytest -q'."
 )
-target_option = click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
+target_option = click.option("--target", metavar="BRANCH", help="The branch that the pull request is for.")
 goal_options = _combine_options(gate_option, contract_options, target_option)
-detach_option = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
+detach_option = click.option(
+    "--detach", is_flag=True, help="Start it in the background, print the run's id and return."
+)
 no_cache_option = click.option(
     "--no-cache", is_flag=True, help="Run every step of a migration, also on files whose result is known."
 )
@@ -114,11 +116,13 @@ no_sandbox_option = click.option(
     help="Run commands with no sandbox: as you, with your files and your network. For this run only; refused in CI.",
 )
 read_only_option = click.option(
-    "--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."
+    "--read-only", multiple=True, metavar="DIR", help="Make a toolchain's directory readable in the sandbox."
 )
 engine_limit_options = _combine_options(
     read_only_option,
-    click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
+    click.option(
+        "--time-limit", type=Duration(), metavar="5h30m", help="Stop after this time; the run can be resumed."
+    ),
 )
 resume_options = _combine_options(
     detach_option,

@@ -123,7 +123,7 @@ RESOLVERS: Mapping[Target, TargetResolver] = {
 def criterion_command() -> None:
     """Change the contract of a run; `orchestrate status RUN` shows it.
 
-    What was or is being judged of the whole is judged anew. A run that has ended keeps the contract it ended with.
+    The whole is judged again. A run that has ended keeps the contract it ended with.
     """
 
 

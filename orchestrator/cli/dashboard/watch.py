@@ -31,12 +31,12 @@ class WatchArguments(TypedDict):
 
 @click.command("watch")
 @click.argument("run", required=False)
-@click.option("--read-only", is_flag=True, help="Only look: no key does anything to the run.")
-@click.option("--plain", is_flag=True, help="Lines instead of a screen; always so without a terminal, and in CI.")
+@click.option("--read-only", is_flag=True, help="Only look: no key acts on the run.")
+@click.option("--plain", is_flag=True, help="Print lines instead; the default without a terminal and in CI.")
 @click.option("--ascii", "is_ascii", is_flag=True, help="Draw with ASCII characters only.")
-@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, as for selecting text.")
-@click.option("--no-animations", is_flag=True, help="Move nothing; always so over SSH and in CI.")
-@click.option("--replay", is_flag=True, help="Play the run again from its beginning, by its own times.")
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, for selecting text.")
+@click.option("--no-animations", is_flag=True, help="Show no animations; the default over SSH and in CI.")
+@click.option("--replay", is_flag=True, help="Play the run again from its beginning, at its own pace.")
 @click.option("--speed", type=click.FloatRange(0.01, 10_000), help="With --replay: how many times as fast. [1]")
 @click.option(
     "--film",
@@ -44,14 +44,16 @@ class WatchArguments(TypedDict):
     metavar="FILE.svg",
     help="With --replay: draw it into a picture that moves by itself, instead of on the screen.",
 )
-@click.option("--web", is_flag=True, help="In a browser instead: on this machine only, to whoever has the token.")
+@click.option(
+    "--web", is_flag=True, help="Show it in a browser instead: on this machine only, to whoever has the token."
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --web: where. [any that is free]")
-@click.option("--allow-actions", is_flag=True, help="With --web: keys do what they do in a terminal.")
+@click.option("--allow-actions", is_flag=True, help="With --web: let keys act on the run, as in a terminal.")
 @repository_options
 def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[WatchArguments]) -> None:
-    """Watch RUN (the latest if not named) on a screen of its own, and act on it. Leaving ends nothing: q.
+    """Watch RUN (the latest by default) in the dashboard, and act on it. `q` leaves it, and the run goes on.
 
-    As many as you like can watch one run. Where there is no terminal to draw on, in CI, with TERM=dumb or
+    Any number of people can watch a run. Without a terminal, in CI, with TERM=dumb or
     ORCHESTRATE_TUI=0, it prints a line for each thing that happens, takes answers that are typed on a terminal, and
     exits as the run does.
 

@@ -15,9 +15,9 @@ from orchestrator.report.cost.rendering import build_cost_report, render_cost_li
 @add_display_options
 @pass_run_directory
 def cost_command(directory: RunDirectory, as_json: bool) -> None:
-    """Show what RUN cost (the latest run if not named): by task, role, model and attempt, and what was wasted.
+    """Show what RUN cost (the latest run by default): by task, role, model and attempt, and what was wasted.
 
-    What nobody knows the price of is shown as unknown.
+    A price that is not known is shown as unknown.
 
     \b
     orchestrate cost

@@ -34,22 +34,22 @@ from orchestrator.report.task.details import get_task
 @click.argument("run", required=False)
 @click.argument("task", required=False)
 @click.option("--all", "is_all", is_flag=True, help="All runs of the repository together.")
-@add_file_option("--html", "One page with all of the run: contract, timeline, tasks, verdicts, receipts, cost")
+@add_file_option("--html", "One page with everything: outcome, contract, timeline, tasks, verdicts, receipts, cost")
 @add_file_option("--md", "The same in short, for an issue or a summary")
-@add_file_option("--junit", "Its outcome, contract, tasks and files as tests, for a CI service")
+@add_file_option("--junit", "Outcome, contract, tasks and files as tests, for a CI service")
 @add_file_option("--sarif", "What the judge found, by place, for a code scanning service")
-@add_file_option("--summary", "The same for the page of a CI job, at most 1 MiB")
-@add_file_option("--data", "What all of these are made of, as JSON")
+@add_file_option("--summary", "The same for the summary page of a CI job, at most 1 MiB")
+@add_file_option("--data", "All the facts of the report, as JSON")
 @add_display_options
 @common_options
 def report_command(
     run: str | None, task: str | None, is_all: bool, repo: Path, state: str, as_json: bool, **files: Path | None
 ) -> None:
-    """Report on RUN (the latest if not named): a page of all of it, or how it, or TASK with all below it, was judged.
+    """Write the report of RUN (the latest by default) to files, or print how it was judged.
 
-    Without a form: verdicts and their causes, attempts, receipts, flaky tests; and for each reviewer
-    how often what it approved was shown to be bad later, and how often what it refused landed after all. Rates need
-    --all to mean much.
+    Without a file: verdicts and their causes, attempts, receipts and flaky tests, of all of it or of TASK with all
+    below it; and for each reviewer how often a change that it approved was shown to be bad later, and how often one
+    that it refused landed after all. These rates mean little without --all.
 
     \b
     orchestrate report

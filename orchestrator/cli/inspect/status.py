@@ -32,7 +32,7 @@ _FRESH_S = 2.0
 @add_color_option
 @pass_run_directory
 def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -> None:
-    """Show where RUN stands (the latest run if not named; part of an id is enough).
+    """Show where RUN stands (the latest run by default).
 
     EXPR is what the dashboard's `/` takes: words and KEY:VALUE, all of which must fit. A comma means or, a minus
     before a term not; numbers are compared as in cost:>1. KEY is state, role, task, model, cost and others; states are

@@ -33,7 +33,7 @@ _FORMS: Mapping[str, Callable[[MigrationReport], str]] = {
 @add_file_option("--files-csv", "A line for each file")
 @pass_run_directory
 def report_command(directory: RunDirectory, as_json: bool, **files: Path | None) -> None:
-    """Report on the migration RUN (the latest if not named): what landed, what did not and why, how fast it goes.
+    """Report on the migration RUN (the latest by default): what landed, what did not and why, how fast it goes.
 
     \b
     orchestrate migrate report

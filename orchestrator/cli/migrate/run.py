@@ -151,7 +151,7 @@ def plan_command(recipe: Path, shows_all: bool, **given: Unpack[arguments.VerbAr
 )
 @arguments.json_option
 def resume_command(run: str | None, recipe: Path | None, **given: Unpack[arguments.VerbArguments]) -> None:
-    """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
+    """Go on with RUN (the latest by default) from wherever it stopped, also after kill -9, or by an edited recipe.
 
     Of a run that has ended, pull requests are opened that had to wait for others to be merged.
 

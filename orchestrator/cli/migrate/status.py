@@ -27,7 +27,7 @@ _BY = ("owner", "dir", "rung", "reason", "shard")
 @pass_run_directory
 @click.argument("path", required=False)
 def status_command(directory: RunDirectory, path: str | None, by: str | None, watch: bool, as_json: bool) -> None:
-    """Show how far the migration RUN is (the latest if not named), or one file or shard of it.
+    """Show how far the migration RUN is (the latest by default), or one file or shard of it.
 
     Sites and files over time, who is behind, what fails alike, when it will be through. With PATH: every site of that
     file, what was tried on it, why it did not land or in which commit it did.

@@ -27,7 +27,7 @@ from orchestrator.project.options import Options
 @config_options
 @json_option
 def plan_command(goal: str, **given: Unpack[VerbArguments]) -> None:
-    """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
+    """Plan GOAL and print the plan; nothing is changed. Branches are divided further during a run.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5

@@ -39,8 +39,8 @@ from orchestrator.scratch_runs.replay import replay_run
 @click.option(
     "--only", type=click.Choice(["planner", "worker", "judge"]), help="Ask this role again, and take only its prompts."
 )
-@click.option("--model", default="", metavar="MODEL", help="What to ask the role again on, if not its own model.")
-@click.option("--offline", is_flag=True, help="Ask nobody; only show where the changed prompts first differ.")
+@click.option("--model", default="", metavar="MODEL", help="The model to ask again; the role's own by default.")
+@click.option("--offline", is_flag=True, help="Ask no model; only show where the changed prompts first differ.")
 @click.option("--budget-usd", type=DollarLimit(), metavar="USD", help="Hard stop for the cost of asking again.")
 @click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
 @read_only_option
@@ -56,7 +56,7 @@ def replay_command(
     keep: bool,
     **given: Unpack[VerbArguments],
 ) -> None:
-    """Do RUN (the latest if not named) over from its journal, offline, and say where it first diverges.
+    """Replay RUN (the latest by default) from its journal, offline, and show where it first diverges.
 
     The models' replies are the recorded ones; tools, checks, merges and landings really happen again, in a scratch
     directory. Your repository and the run are not touched. With --only one role is asked again, call by call, in

@@ -103,7 +103,7 @@ _WORDS = {"export": "export_command", "import": "import_command"}
 @arguments.resume_options
 @arguments.json_option
 def resume_command(run: str | None, **given: Unpack[arguments.VerbArguments]) -> None:
-    """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9.
+    """Go on with RUN (the latest by default) from wherever it stopped, also after kill -9.
 
     Nothing recorded is lost and nothing lands twice. A model call that was under way is made again.
 

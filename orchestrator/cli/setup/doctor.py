@@ -22,15 +22,15 @@ from orchestrator.project.options import Options
 @arguments.add_model_option("planner, worker, judge, worker.VARIANT or judge.LENS.")
 @arguments.add_budget_option("The budget that a run is to get, or unlimited.")
 @arguments.read_only_option
-@click.option("--ci", "in_ci", is_flag=True, help="And what a job of a CI system needs, as far as it can be seen here.")
+@click.option("--ci", "in_ci", is_flag=True, help="Also check what a CI job needs, as far as it can be seen here.")
 @click.option("--run-gate", "runs_gate", is_flag=True, help="Run the gate to its end on the base.")
 @arguments.config_options
 @arguments.json_option
 def doctor_command(in_ci: bool, runs_gate: bool, **given: Unpack[arguments.VerbArguments]) -> None:
     """Check what a run needs: git, repository, disk, sandbox (a real escape self-test), gate, budget, models.
 
-    Give it what you give `run`. It takes about a second, and up to three more for trying the gate's command on the
-    base. Leaves with 7 if something has to be mended first.
+    Give it the options that you give `run`. It takes about a second, and up to three more for trying the gate's
+    command on the base. It exits with 7 if something has to be mended first.
 
     \b
     orchestrate doctor

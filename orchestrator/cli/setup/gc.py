@@ -25,7 +25,7 @@ _SHOWN = 8
 @click.command("gc")
 @click.option("--runs", "by_policy", is_flag=True, help="Also remove ended runs past [gc] keep_days and keep_runs.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Also remove this run, and work of it not landed.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @common_options
 def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, state: str, as_json: bool) -> None:
     """Remove workspaces that nobody uses, and whole outputs and caches of runs that ended long ago.
@@ -84,7 +84,7 @@ def _render_kept_run(kept: KeptRun) -> Iterator[str]:
 @click.command("repair")
 @pass_run_directory
 def repair_command(directory: RunDirectory, as_json: bool) -> None:
-    """Make the damaged journal of RUN whole again (the latest run if not named), so that it can be resumed.
+    """Repair the damaged journal of RUN (the latest run by default), so that it can be resumed.
 
     The damaged file is kept aside and never deleted. The new journal holds every event before the first that is lost;
     those after it that can be read are set aside as text. What has landed is told by git.

@@ -51,7 +51,7 @@ def hands_command() -> None:
 def exec_command(
     words: tuple[str, ...], *, tier: int, timeout: float | None, explain: bool, **given: Unpack[arguments.VerbArguments]
 ) -> None:
-    """Run one command exactly as a worker's would run, and leave with its exit code.
+    """Run one command in the sandbox of a worker, and exit with its exit code.
 
     It runs in a checkout of HEAD that is thrown away afterwards. A single word is a line for the shell. Tiers: 1 no
     network, 2 your package registries, 3 the whole network. Leaves with 124 after the time limit, 125 after too much

@@ -27,7 +27,9 @@ _SHORTEST_S = 60.0
 def init_command(
     forge: ForgeKind | None, package: str, time_limit: float, force: bool, dry_run: bool, repo: Path, as_json: bool
 ) -> None:
-    """Write orchestrate.toml, with the project's test command; or with --ci a workflow file. Overwrites none unasked.
+    """Write orchestrate.toml, with the project's test command; or with --ci a workflow file.
+
+    An existing file is kept unless --force is given.
 
     \b
     orchestrate init
