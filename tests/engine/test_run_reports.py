@@ -55,7 +55,7 @@ async def test_a_page_holds_the_whole_run_and_nothing_that_others_wrote_comes_al
         "attempt 2",
         "restarted",
         "Contract",
-        "What was wasted",
+        "Wasted work",
         "How to",
     ):
         assert wanted in text, wanted

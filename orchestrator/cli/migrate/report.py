@@ -9,6 +9,7 @@ from orchestrator.cli.journal_reader import read_state_tolerantly
 from orchestrator.cli.migrate.status import choose_glyphs
 from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
 from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
+from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -31,6 +32,7 @@ _FORMS: Mapping[str, Callable[[MigrationReport], str]] = {
 @add_file_option("--md", "For the body of an issue or a pull request")
 @add_file_option("--csv", "The points of the curve")
 @add_file_option("--files-csv", "A line for each file")
+@add_display_options
 @pass_run_directory
 def report_command(directory: RunDirectory, as_json: bool, **files: Path | None) -> None:
     """Report on the migration RUN (the latest by default): what landed, what did not and why, how fast it goes.

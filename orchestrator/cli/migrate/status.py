@@ -9,6 +9,7 @@ import click
 from orchestrator.cli.inspect.status import print_status, print_status_object, read_status
 from orchestrator.cli.output import print_document, print_lines, print_object
 from orchestrator.cli.run_lookup import pass_run_directory
+from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 
@@ -24,6 +25,7 @@ _BY = ("owner", "dir", "rung", "reason", "shard")
 @click.command("status")
 @click.option("--by", type=click.Choice(_BY), help="A table of all owners, directories, steps, reasons or shards.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the run stops.")
+@add_display_options
 @pass_run_directory
 @click.argument("path", required=False)
 def status_command(directory: RunDirectory, path: str | None, by: str | None, watch: bool, as_json: bool) -> None:

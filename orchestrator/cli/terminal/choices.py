@@ -47,9 +47,9 @@ def _get_choice(key: str) -> object:
     return context.meta.get(key)
 
 
-def is_pager_refused() -> bool:
-    """Return True if `--no-pager` was given."""
-    return bool(_get_choice(_PAGER_KEY))
+def may_use_pager() -> bool:
+    """Return True if the verb has the option `--no-pager`, and it was not given."""
+    return _get_choice(_PAGER_KEY) is False
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:

@@ -14,7 +14,7 @@ from typing import IO, cast
 
 import click
 
-from orchestrator.cli.terminal.choices import is_pager_refused, wants_colour
+from orchestrator.cli.terminal.choices import may_use_pager, wants_colour
 from worktrees.errors import GitError
 from worktrees.repositories.discovery import find_checkout
 
@@ -43,7 +43,7 @@ def print_pages(lines: Iterable[str]) -> None:
 
 def _choose_pager() -> list[str]:
     """Return the words of the pager's command; none if the output is to go straight to standard output."""
-    if is_pager_refused() or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+    if not may_use_pager() or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return []
     return find_pager(os.environ, Path.cwd())
 

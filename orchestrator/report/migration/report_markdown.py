@@ -61,7 +61,7 @@ def _render_groups(report: BurndownFields) -> str:
 def render_failure_signatures(report: BurndownFields) -> str:
     """Return a table of the reasons for which files failed alike."""
     columns = {"files": "files", "signature": "signature", "such as": "examples|codes"}
-    return render_table("What failed alike", report.signatures, columns)
+    return render_table("Common failures", report.signatures, columns)
 
 
 def render_flags(report: BurndownFields) -> str:
