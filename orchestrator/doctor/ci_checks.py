@@ -51,11 +51,7 @@ def check_ci_job(
         _check_keys(project, environ),
         _check_token(project, environ),
         _check_separation(project, environ),
-        DoctorFinding(
-            "identity",
-            True,
-            f"commits are {COMMIT_AUTHOR[0]} <{COMMIT_AUTHOR[1]}>'s: git's user.name and user.email do not matter",
-        ),
+        _describe_identity(project),
         _check_namespaces(system),
         _check_sudo(environ),
         _check_outputs(environ),
@@ -192,6 +188,14 @@ def _has_checkout_token(project: ProjectContext) -> bool:
     with suppress(GitError):
         return has_setting(project.repository.common_dir, "http", "extraheader")
     return False
+
+
+def _describe_identity(project: ProjectContext) -> DoctorFinding:
+    name, email = COMMIT_AUTHOR
+    if project.config.commits.name:
+        name, email = project.config.commits.name, project.config.commits.email
+    text = f"commits are {name} <{email}>'s: git's user.name and user.email do not matter"
+    return DoctorFinding("identity", True, text)
 
 
 def _check_namespaces(system: Path) -> DoctorFinding:
