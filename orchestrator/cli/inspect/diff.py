@@ -44,7 +44,7 @@ def _print_diff(text: str, stat: bool) -> None:
     if not (is_coloured or sys.stdout.isatty()):
         click.echo(text, nl=not text.endswith("\n"), color=True)
         return
-    lines = show_control_characters(text).splitlines()
+    lines = show_control_characters(text).removesuffix("\n").split("\n")
     if stat:
         print_pages(lines)
     else:

@@ -32,7 +32,7 @@ _LOG_HEAD = compile_lazily(r"\d\d:\d\d:\d\d  (?:(?=.{20}  \S)\S+ +)?")
 
 def paint_status(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a status with the state of the run and of each task coloured, and the outcome in bold."""
-    for number, line in enumerate(map(strip_controls, lines)):
+    for number, line in enumerate(_split_lines(lines)):
         if number == 0:
             yield _STATE_IN_HEAD.sub(_paint_state, line, count=1)
         elif number == 1:
@@ -43,12 +43,12 @@ def paint_status(lines: Iterable[str]) -> Iterator[str]:
 
 def paint_details(lines: Iterable[str]) -> Iterator[str]:
     """Yield what `show` says with the state coloured, the outcome in bold, and headings and outputs dimmed."""
-    for number, line in enumerate(map(strip_controls, lines)):
+    for number, line in enumerate(_split_lines(lines)):
         if number == 0:
             yield _STATE_IN_HEAD.sub(_paint_state, line, count=1)
         elif number == 1:
             yield click.style(line, bold=True)
-        elif _HEADING.match(line.lstrip("\n")):
+        elif _HEADING.match(line):
             yield click.style(line, dim=True)
         else:
             yield _paint_start(line)
@@ -79,6 +79,12 @@ def paint_diff(lines: Iterable[str]) -> Iterator[str]:
             yield click.style(line, fg="red")
         else:
             yield line
+
+
+def _split_lines(texts: Iterable[str]) -> Iterator[str]:
+    """Yield single lines without control characters: a pager forgets a colour at the end of each."""
+    for text in texts:
+        yield from strip_controls(text).split("\n")
 
 
 def _paint_start(line: str) -> str:

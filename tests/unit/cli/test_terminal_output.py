@@ -70,6 +70,13 @@ def test_nothing_that_a_model_said_steers_the_terminal() -> None:
         }
 
 
+def test_a_heading_after_a_blank_line_is_dimmed_on_its_own_line() -> None:
+    assert list(paint_details(["x  done  X", "Landed.", "\nattempt 1 (fresh)"]))[2:] == [
+        "",
+        "\x1b[2mattempt 1 (fresh)\x1b[0m",
+    ]
+
+
 def test_a_removed_line_that_looks_like_a_head_is_coloured_as_removed() -> None:
     diff = ["diff --git a/x b/x", "--- a/x", "+++ b/x", "@@ -1 +1 @@", "--- rule", "+++ rule"]
     painted = list(paint_diff(diff))
