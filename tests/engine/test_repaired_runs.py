@@ -50,3 +50,12 @@ async def test_a_run_goes_on_after_its_journal_was_repaired(
     assert again.exit_code == 0, again.error
     assert git(bench.repository, "rev-parse", branch) == landed
     assert "The journal was damaged" in again.state.notices[-1].text
+
+
+@pytest.mark.parametrize("kind", ["contract.frozen", "iteration.started", "task.created"])
+async def test_a_run_whose_journal_was_repaired_in_the_midst_of_its_beginning_begins(bench: Bench, kind: str) -> None:
+    ended = await bench.run()  # a planner without a reply
+    damage(ended.directory.journal, kind, 1)
+    assert repair_journal(RunDirectory(ended.directory.path)) is not None
+    again = await bench.resume(*TWO)
+    assert (again.exit_code, again.state.goal.iteration) == (0, 1), again.error

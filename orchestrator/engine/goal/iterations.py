@@ -107,18 +107,20 @@ _FLAKY_SHOWN = 20
 async def begin_first_iteration(context: RunContext) -> None:
     """Look at the base, freeze the contract and create the root planner's task.
 
+    They are recorded together, but the repair of a journal may have kept only the first of them.
+
     Raises:
         EnvironmentProblem: a command of the contract cannot be run.
     """
-    goal = context.state.run.goal
-    own = (settings.build_criterion() for settings in context.config.contract)
-    contract = build_contract(goal, context.gate.commands, own)
-    await run_criteria_on_base(context, contract)
-    await context.journal.append(
-        ContractFrozen(contract=contract),
-        IterationStarted(number=1),
-        TaskCreated(task=ROOT_TASK, spec=build_root_task(goal)),
-    )
+    goal, first = context.state.run.goal, list[Event]()
+    if context.state.goal.contract is None:
+        own = (settings.build_criterion() for settings in context.config.contract)
+        contract = build_contract(goal, context.gate.commands, own)
+        await run_criteria_on_base(context, contract)
+        first.append(ContractFrozen(contract=contract))
+    if not context.state.goal.iteration:
+        first.append(IterationStarted(number=1))
+    await context.journal.append(*first, TaskCreated(task=ROOT_TASK, spec=build_root_task(goal)))
 
 
 async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionFailure | None:

@@ -58,8 +58,9 @@ class GoalRun:
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             require_not_stopping(self._context)
             receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
-            if self._context.state.goal.contract is None:
-                if not await begin_on_red_gate(self._context, receipts):
+            if ROOT_TASK not in self._context.state.tasks:
+                is_new = self._context.state.goal.contract is None
+                if is_new and not await begin_on_red_gate(self._context, receipts):
                     return
                 await iterations.begin_first_iteration(self._context)
             while self._context.state.ended is None:

@@ -57,6 +57,7 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
     warnings.filterwarnings("ignore", r"coroutine '.*completion' was never awaited", RuntimeWarning)
     # What pydantic has to say of litellm's types for streamed replies.
     warnings.filterwarnings("ignore", r"Item '.*' on TypedDict class", UserWarning)
+    warnings.filterwarnings("ignore", r"Pydantic serializer warnings", UserWarning)  # of values that a server makes up
     warnings.filterwarnings("ignore", r"Accessing the 'model_\w+' attribute", DeprecationWarning)
     _meter_transports()
     return litellm
