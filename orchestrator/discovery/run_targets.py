@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from orchestrator.domain.ids import LATEST_RUN, find_named_runs
+from orchestrator.domain.ids import LATEST_RUN, find_named_runs, get_run_suffix
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
@@ -51,7 +51,7 @@ def find_run_target(repository: Path, runs: StateDirectory, run: str | None, nam
         return RunTarget(runs.get_run(found[0]), repository, None, other)
     if is_part:
         return RunTarget(latest, repository, run)
-    hint = suggest_names(run, [*parts, *known], "orchestrate status shows what there is")
+    hint = suggest_names(run, [*parts, *map(get_run_suffix, known), *known], "orchestrate status shows what there is")
     raise UsageProblem(
         f"no run and no task, file or question of the latest run ({latest.run}) is called {run!r}; {hint}"
     )

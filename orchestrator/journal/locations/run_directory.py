@@ -11,7 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.ids import LATEST_RUN, RunId, find_named_runs, make_slug
+from orchestrator.domain.ids import LATEST_RUN, RunId, find_named_runs, get_run_suffix, make_slug
+from orchestrator.domain.text.listing import add_lead
+from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.journal.locations.run_lock import RunLock, hold_run_lock
 from worktrees.errors import DirectoryNotPrivate
@@ -152,9 +154,11 @@ class StateDirectory:
         names = ", ".join((found or [run.run for run in runs])[-_SHOWN_RUNS:])
         if found:
             raise UsageProblem(f"{wanted!r} fits more than one run: {names}")
+        known = [run.run for run in reversed(runs)]
+        hint = add_lead("; ", suggest_names(wanted, [*map(get_run_suffix, known), *known]))
         raise UsageProblem(
-            f"{wanted!r} is no run of this repository: {names}; a run is named by the beginning of its id or by the "
-            f"part after its last hyphen, at least four characters, or by {LATEST_RUN}{self._has_moved()}"
+            f"{wanted!r} is no run of this repository: {names}; a run is named by the beginning of its id or by "
+            f"the part after its last hyphen, at least four characters, or by {LATEST_RUN}{self._has_moved()}{hint}"
         )
 
     def _has_moved(self) -> str:
