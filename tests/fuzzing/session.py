@@ -64,10 +64,10 @@ class Session:
 
     def run_number(self, target: Target, number: int) -> float:
         """Run the case with a number, and write down how it failed if that is new; return how long it took, in s."""
+        begun = time.monotonic()
         given = target.make_case(Random(f"{self.seed}/{target.name}/{number}"))
         self.counts[target.name] += 1
         self.inputs[target.name] += target.inputs
-        begun = time.monotonic()
         failure = self.run_given(target, given)
         took_s = time.monotonic() - begun
         self.slowest_s[target.name] = max(took_s, self.slowest_s.get(target.name, 0.0))
