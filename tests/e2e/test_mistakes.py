@@ -111,6 +111,7 @@ MISTAKES = {
     "an archive that is damaged": Mistake(2, write_file("../a.orch", "junk"), words=("run", "import", "HOME/a.orch")),
     "a recipe that is not there": Mistake(2, words=("migrate", "run", "ghost.toml")),
     "a run that does not exist": Mistake(2, words=("status", "ghost")),
+    "a verb that is mistyped": Mistake(2, words=("statsu",)),
 }
 """Each mistake of the page, by its name there."""
 ELSEWHERE = {
