@@ -74,11 +74,17 @@ def logs_command(
         if as_json:
             for recorded in events:
                 click.echo(_format_event(recorded))
-        elif follow:
-            for line in _iterate_lines(events, everything):
-                click.echo(line, color=wants_colour(sys.stdout))
         else:
-            print_pages(_iterate_lines(events, everything))
+            _print_lines(_iterate_lines(events, everything), follow)
+
+
+def _print_lines(lines: Iterable[str], follow: bool) -> None:
+    """Print lines as they come where the run is followed, else page by page."""
+    if not follow:
+        print_pages(lines)
+        return
+    for line in lines:
+        click.echo(line, color=wants_colour(sys.stdout))
 
 
 def _select_events(events: Iterable[RecordedEvent], name: str, directory: RunDirectory) -> Iterator[RecordedEvent]:
