@@ -28,6 +28,7 @@ ROUNDS = 9
 BOUNDS_MS = {
     "--version": 80.0,
     "status --json": 150.0,
+    "complete a task": 200.0,
     "engine's import": 500.0,
     "run: foreground": 800.0,
     "doctor": 1000.0,
@@ -94,6 +95,9 @@ def main() -> None:
         idle = statistics.median(cpu_ms([sys.executable, "-c", "pass"]) for _ in range(ROUNDS))
         print(f"python alone: {idle:.0f} ms CPU\n{'verb':16} {'median':>8} {'max':>8} {'bound':>8} {'ratio':>6}")
         judged = [_is_light(name, [*orchestrate, *words], words) for name, words in verbs.items()]
+        name, line = "complete a task", f"orchestrate show {' '.join(where)} d"
+        asked = ["env", "_ORCHESTRATE_COMPLETE=bash_complete", f"COMP_WORDS={line}", f"COMP_CWORD={line.count(' ')}"]
+        judged.append(_is_within(name, [cpu_ms([*asked, *orchestrate]) for _ in range(ROUNDS)], BOUNDS_MS[name]))
         engine = [sys.executable, "-c", ENGINE]
         name = "engine's import"
         judged.append(_is_within(name, [cpu_ms(engine) for _ in range(ROUNDS + 1)][1:], BOUNDS_MS[name]))
