@@ -7,6 +7,7 @@ import pkgutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tests.fuzzing.case_process import adopt_orphans
@@ -55,10 +56,11 @@ def _run() -> int:
     chosen = [TARGETS[name] for name in given.targets or TARGETS]
     share_s = (given.minutes or 0) * 60 / len(chosen)
     begun = time.monotonic()
-    if given.minutes:
-        session.run_targets(chosen, lambda _cases, used_s: used_s >= share_s)
-    else:
-        session.run_targets(chosen, lambda cases, _used_s: cases >= given.cases)
+    with suppress(KeyboardInterrupt):  # what was found until then is told
+        if given.minutes:
+            session.run_targets(chosen, lambda _cases, used_s: used_s >= share_s)
+        else:
+            session.run_targets(chosen, lambda cases, _used_s: cases >= given.cases)
     for line in session.render_lines():
         print(line)
     print(f"seed {given.seed}, {time.monotonic() - begun:.0f} s, in {session.directory}")
