@@ -20,11 +20,9 @@ from orchestrator.tui.widgets.styled_text import get_raw_text
 
 ALARMING_SHARE = 0.8
 """The used share of a budget from which on its gauge is shown as a warning."""
-_BARS = ((140, 20), (100, 12), (0, 8))
-"""Cells of a bar from so many columns on."""
-_BUCKETS = 24
-"""The parts into which the time of a run is divided for the sparkline."""
-_GAP = "   "
+_BAR_CELLS = (20, 12, 8, 5)
+"""The lengths of bars and of the sparkline: the longest with which all gauges fit, else the shortest."""
+_GAP = "  "
 _AT_WORK = {TaskStatus.RUNNING, TaskStatus.JUDGING, TaskStatus.QUEUED}
 _NOTHING = {FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED}
 
@@ -66,27 +64,44 @@ def build_gauge_line(state: RunState, now: datetime, width: int, *, is_ascii: bo
     """
     if state.started is None:
         return []
-    cells = next(cells for least, cells in _BARS if width >= least)
+    progress, account = count_progress(state), build_accounts(state).get_run_account()
+    line: list[Span] = []
+    for cells in _BAR_CELLS:
+        budgets = _list_budgets(account, cells, is_ascii)
+        landings = _render_landings(count_landings(state, now, cells), is_ascii)
+        gauges = [_render_progress(progress, cells, is_ascii), *budgets, landings]
+        line = [(" ", ""), *_join_gauges(gauges)]
+        if _measure(line) <= width:
+            return line
+    return _drop_gauges(gauges, width)
+
+
+def _join_gauges(gauges: Sequence[list[Span]]) -> Iterator[Span]:
+    for number, gauge in enumerate(gauges):
+        if number:
+            yield _GAP, ""
+        yield from gauge
+
+
+def _drop_gauges(gauges: Sequence[list[Span]], width: int) -> list[Span]:
+    """Return those that fit, the first ones first."""
     line: list[Span] = [(" ", "")]
-    for gauge in _list_gauges(state, now, cells, is_ascii):
-        if cell_len(get_raw_text([*line, *gauge])) <= width:
+    for gauge in gauges:
+        if _measure([*line, *gauge]) <= width:
             line += [*gauge, (_GAP, "")]
     return line
 
 
-def _list_gauges(state: RunState, now: datetime, cells: int, is_ascii: bool) -> Iterator[list[Span]]:
-    yield _render_progress(count_progress(state), cells, is_ascii)
-    account = build_accounts(state).get_run_account()
+def _measure(spans: list[Span]) -> int:
+    return cell_len(get_raw_text(spans))
+
+
+def _list_budgets(account: Account, cells: int, is_ascii: bool) -> Iterator[list[Span]]:
     if account.limit.usd:
         text = f"{account.spent.cost_text} of {format_dollars(account.limit.usd)}"
         yield _render_budget("cost", float(account.spent.cost_usd) / account.limit.usd, text, cells, is_ascii)
     else:
         yield [("cost ", "dim"), (account.spent.cost_text, "money")]
-    yield from _list_other_budgets(account, cells, is_ascii)
-    yield _render_landings(state, now, is_ascii)
-
-
-def _list_other_budgets(account: Account, cells: int, is_ascii: bool) -> Iterator[list[Span]]:
     limit, spent = account.limit, account.spent
     if limit.tokens:
         text = f"{format_tokens(spent.tokens)} of {format_tokens(limit.tokens)}"
@@ -128,15 +143,14 @@ def _render_progress(progress: Progress, cells: int, is_ascii: bool) -> list[Spa
     return [*bar, (f"{glyphs.to_come * (cells - drawn)} ", "dim"), (text, "")]
 
 
-def _render_landings(state: RunState, now: datetime, is_ascii: bool) -> list[Span]:
-    counts = count_landings(state, now)
+def _render_landings(counts: Sequence[float], is_ascii: bool) -> list[Span]:
     if not any(counts):
         return [("landings ", "dim"), ("none yet", "dim")]
-    return [("landings ", "dim"), (plot_sparkline(counts, _BUCKETS, get_glyphs(is_ascii).bars), "done")]
+    return [("landings ", "dim"), (plot_sparkline(counts, len(counts), get_glyphs(is_ascii).bars), "done")]
 
 
-def count_landings(state: RunState, now: datetime, buckets: int = _BUCKETS) -> Sequence[float]:
-    """Count what landed in each of so many equal parts of the run's time, up to its end or `now`."""
+def count_landings(state: RunState, now: datetime, buckets: int) -> Sequence[float]:
+    """Count what landed in each of `buckets` equal parts of the run's time, up to its end or `now`."""
     begun = state.run.started_at
     end = state.last_at if state.ended is not None and state.last_at is not None else now
     length_s = max((end - begun).total_seconds(), 1.0)

@@ -17,10 +17,10 @@ from orchestrator.tui.actions import DashboardActions
 from orchestrator.tui.app import Dashboard
 from orchestrator.tui.run_feed.feed import RunFeed
 from orchestrator.tui.settings import DashboardSettings
-from orchestrator.tui.widgets.table import Table
+from orchestrator.tui.views.base_view import ThrottledView
 
 FRAME_INTERVAL_S = 0.5
-_CELL_W, _CELL_H, _SIZE = 8.4, 18, 14
+_CELL_W, _CELL_H, _SIZE = 8.4, 16, 14
 _TABS = ("1", "2", "3")
 _FRAMES_PER_TAB = 8
 _LAST_FRAMES = 6
@@ -37,14 +37,18 @@ class FilmedDashboard(Dashboard):
         self.frames: list[Frame] = []
         self._feed = feed
         self._remaining_frames = _LAST_FRAMES
+        self._has_begun = False
 
     def on_mount(self) -> None:  # type: ignore[override]
         """Begin to film."""
         self.run_every(FRAME_INTERVAL_S, self._record_frame)
 
     async def _record_frame(self) -> None:
-        """Record what is on the screen, from the first frame on that shows something of the run."""
-        if not self.frames and not self._feed.is_caught_up and not self._has_rows():
+        """Record what is on the screen, from the first frame on that shows somebody at work."""
+        if not self._has_begun:
+            self._has_begun = self._feed.is_caught_up or self._has_work()
+            if isinstance(view := self.view_stack.current_view, ThrottledView):
+                view.repaint_now()  # it may rest, and show nobody yet: the next frame is the first
             return
         self.frames.append(tuple(map(render_strip_svg, self.screen._compositor.render_strips())))
         if self._feed.is_caught_up:
@@ -54,10 +58,12 @@ class FilmedDashboard(Dashboard):
         elif len(self.frames) % _FRAMES_PER_TAB == 0:
             await self.action_tab(_TABS[len(self.frames) // _FRAMES_PER_TAB % len(_TABS)])
 
-    def _has_rows(self) -> bool:
-        """Return True if the view in front shows a row of anything."""
-        view = self.view_stack.current_view
-        return view is not None and any(table.rows for table in view.query(Table))
+    def _has_work(self) -> bool:
+        """Return True if a worker of the goal has been at work, or files of the migration are known."""
+        if self.view_model is None or self.view_model.state.started is None:
+            return False
+        state = self.view_model.state
+        return bool(state.migration.files) or any(session.role == "worker" for session in state.sessions.values())
 
 
 def render_strip_svg(strip: Strip) -> str:

@@ -9,7 +9,7 @@ from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed
 from orchestrator.tui.settings import DashboardSettings
 from orchestrator.tui.svg_film import FilmedDashboard, render_film_svg
 from orchestrator.tui.view_model import ViewModel
-from tests.golden import DATA
+from tests.golden import DATA, DOCS
 from tests.tui.sources import Sent
 from tests.unit.journal.test_golden_journals import restore
 
@@ -59,5 +59,23 @@ async def test_a_film_begins_with_the_first_frame_that_shows_something(tmp_path:
 
     assert feed.unknowing_looks < 0
     first = "".join(app.frames[0])
-    assert "planner" in first
-    assert "nobody is at work yet" not in first
+    assert "worker" in first
+    assert "Nothing has happened yet" not in first
+
+
+def test_the_film_of_the_guide_is_small_and_begins_with_a_fleet_at_work() -> None:
+    picture = (DOCS / "dashboard" / "watch.svg").read_text(encoding="utf-8")
+    assert len(picture) < 300_000
+    root = ElementTree.fromstring(picture)
+    lines = {line.get("id"): "".join(line.itertext()) for line in root.iter() if line.tag.endswith("}g")}
+    first = next(group for group in root if group.get("class") == "f")
+    shown = [lines[str(use.get("href")).removeprefix("#")] for use in first]
+    assert sum(" worker " in line and ("run" in line or "think" in line) for line in shown) >= 8
+
+
+def test_no_picture_of_the_guide_is_large_or_tells_a_path() -> None:
+    pictures = [path for path in (DOCS / "dashboard").rglob("*.svg") if path.name != "watch.svg"]
+    assert len(pictures) >= 8
+    for path in (*pictures, DOCS / "dashboard" / "watch.svg"):
+        assert re.findall(r"/(?:tmp|root|home|work)/", path.read_text(encoding="utf-8")) == [], path
+    assert max(path.stat().st_size for path in pictures) < 200_000

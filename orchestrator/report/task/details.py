@@ -15,6 +15,7 @@ from orchestrator.domain.text.listing import add_lead, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
 from orchestrator.report.run.model import CriterionResult
@@ -195,7 +196,8 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
     if task.reason:
         yield f"  ended{add_lead(', ', task.cause)}: {quote_text(task.reason)}"
     for attempt in task.attempts:
-        yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
+        model = shorten_model_name(attempt.model)
+        yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}"
         yield from _render_attempt_lines(task, attempt.number)
         yield from _render_violation_lines(state, task, attempt.number)
     if spec.id == ROOT_TASK:
@@ -231,7 +233,7 @@ def _render_verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 def _render_vote_lines(vote: LensVote) -> Iterator[str]:
     """Yield a reviewer's decision and its findings, each with its evidence."""
-    yield f"    {vote.lens} ({vote.model}): {vote.decision}"
+    yield f"    {vote.lens} ({shorten_model_name(vote.model)}): {vote.decision}"
     for reason in vote.reasons:
         yield f"      {quote_text(reason)}"
     for finding in vote.findings:

@@ -13,6 +13,7 @@ from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.rows.questions import QuestionRow, build_question_rows, render_question_lines
+from orchestrator.report.run.next_step import suggest_file_step, suggest_task_step
 from orchestrator.report.task.details import render_task_history
 from orchestrator.tui.rows.subject_details import Styled, get_history_style
 
@@ -57,7 +58,7 @@ def render_task_preview(state: RunState, task: TaskState, activity: Activity) ->
     if activity is Activity.FAIL:
         yield f"{task.status}{add_lead(': ', task.cause)}", "fail"
         yield from _render_reasons(task)
-        yield f"try it again: orchestrate retry {state.run.run} {task.spec.id} --note TEXT", "accent"
+        yield suggest_task_step(state, task), "accent"
         yield "", ""
     for line in render_task_history(state, task):
         yield line, get_history_style(line)
@@ -99,4 +100,4 @@ def render_file_preview(state: RunState, file: FileRecord) -> Iterator[Styled]:
     if ejection is not None:
         yield from _render_tests(ejection.difference)
     if is_failed:
-        yield f"try it again: orchestrate migrate retry {state.run.run} {file.path}", "accent"
+        yield suggest_file_step(state, file), "accent"

@@ -7,7 +7,7 @@ from orchestrator.report.rows.activity import Activity
 from orchestrator.tui.rows.text_plots import Span
 
 _GROUPS: tuple[tuple[str, str, frozenset[Activity]], ...] = (
-    ("asks", "ask", frozenset({Activity.ASK})),
+    ("ask", "ask", frozenset({Activity.ASK})),
     ("stalled", "stall", frozenset({Activity.STALL})),
     ("failed", "fail", frozenset({Activity.FAIL})),
     ("at work", "run", frozenset({Activity.RUN, Activity.THINK, Activity.TEST, Activity.JUDGE, Activity.RETRY})),
@@ -21,7 +21,7 @@ _GROUPS: tuple[tuple[str, str, frozenset[Activity]], ...] = (
 
 
 def count_states(rows: Iterable[tuple[Activity, int]]) -> list[Span]:
-    """Return how many rows are in each group of states, as `2 asks  5 at work`; groups without any are left out.
+    """Return how many rows are in each group of states, as `2 ask  5 at work`; groups without any are left out.
 
     Args:
         rows: each row's state, and for how many things it stands.

@@ -8,6 +8,7 @@ from orchestrator.domain.ids import SessionId, TaskId, parse_unit_task
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.task.details import render_task_history
 from orchestrator.tui.rows.text_plots import get_glyphs
@@ -102,7 +103,8 @@ def render_subject_info(state: RunState, whole: ResolvedSubject) -> Iterator[Sty
     yield "", ""
     yield f"cost  {format_count(len(sessions), 'conversation')}", "title"
     for session in sessions:
-        spent, words = session.spent, f"  {session.session}  {session.model}  {session.ended or 'under way'}"
+        spent, model = session.spent, shorten_model_name(session.model)
+        words = f"  {session.session}  {model}  {session.ended or 'under way'}"
         yield f"{words}  {spent.calls} calls  {spent.tokens:,} tokens  cost {spent.cost_text}", ""
     if task is not None and task.spec.budget_usd is not None:
         yield f"  may cost ${task.spec.budget_usd:.2f}", "dim"
