@@ -8,9 +8,11 @@ from rich.cells import cell_len
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import get_run_suffix
+from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.text.money import format_dollars
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.budgets import get_budget_limits
@@ -220,7 +222,7 @@ def _build_phase_part(state: RunState, is_at_work: bool) -> HeaderPart:
         return HeaderPart(f"{now.word}{command}", style, 6, now.word)
     phase = get_phase(state)
     word = f"{phase.title} {phase.done}/{phase.total}"
-    return HeaderPart(to_one_line(word, 60), style, 6, to_one_line(word, 10))
+    return HeaderPart(to_one_line(word, 60), style, 6, to_one_line(phase.title.partition(",")[0], 10))
 
 
 _CONDITIONS: Mapping[RunCondition, tuple[str, str]] = {
@@ -243,13 +245,14 @@ def _build_workers(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
 
 def _build_counts(state: RunState) -> Iterator[HeaderPart]:
     if state.run.mode != "goal":
-        done = sum(file.status.is_terminal for file in state.migration.files.values())
-        yield HeaderPart(f"files {done}/{len(state.migration.files)}", "", 3)
+        files = FileCounts.from_statuses(file.status for file in state.migration.files.values())
+        failed = f", {files.failed} failed" * bool(files.failed)
+        share = f"files {files.landed}/{files.concerned}"
+        yield HeaderPart(f"{share} merged{failed}", "", 3, share)
     else:
-        statuses = [task.status for task in state.tasks.values() if task.spec.kind == "leaf"]
-        split = statuses.count(TaskStatus.SPLIT)
-        done = sum(status.is_terminal for status in statuses) - split
-        yield HeaderPart(f"tasks {done}/{len(statuses) - split}", "", 3)
+        leaves = (task.status for task in state.tasks.values() if task.spec.kind == "leaf")
+        tasks = TaskCounts.from_statuses(leaves)
+        yield HeaderPart(f"tasks {tasks.describe_counts()}", "", 3, f"tasks {tasks.share_text}")
 
 
 def _get_max_workers(state: RunState) -> int:

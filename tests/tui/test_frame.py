@@ -103,7 +103,7 @@ async def test_the_chosen_one_of_two_hundred_stays_in_sight_at_every_size(tmp_pa
             await pilot.pause()
             chosen = [line for line in seen(app) if line.strip("│").startswith(">")]
             assert len(chosen) == 1
-            assert "run" in chosen[0]
+            assert "at work" in chosen[0]
 
 
 async def at_rest(app: Dashboard, pilot: Pilot[None]) -> list[str]:

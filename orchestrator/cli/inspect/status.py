@@ -36,7 +36,7 @@ def status_command(directory: RunDirectory, wanted: str | None, as_json: bool) -
 
     EXPR is what the dashboard's `/` takes: words and KEY:VALUE, all of which must fit. A comma means or, a minus
     before a term not; numbers are compared as in cost:>1. KEY is state, role, task, model, cost and others; states are
-    ask, stall, fail, judge, merge, test, think, run, retry, pause, queue, stop and done.
+    ask, stall, fail, review, landing, testing, think, "at work", retry, pause, "to do", stop and done.
 
     \b
     orchestrate status

@@ -84,7 +84,7 @@ def _explain_retry_refusal(state: RunState, command: definitions.Retry) -> str:
     if task.spec.kind == "branch" and task.status not in _ENDED_WITHOUT_PLAN:
         return f"{command.task} is a planner's slice: retry one of its tasks"
     if task.status not in _RETRYABLE:
-        return f"{command.task} is {task.status}: there is nothing to try again"
+        return f"{command.task} is {task.status.word}: there is nothing to try again"
     if command.turn is None:
         return ""
     return _explain_turn_refusal(state, command, task, command.turn)
@@ -106,7 +106,7 @@ def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
     if refusal := _explain_task_refusal(state, name):
         return refusal
     status = state.tasks[name].status
-    return f"{name} is {status} already" if status.is_terminal else ""
+    return f"{name} is {status.word} already" if status.is_terminal else ""
 
 
 def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterion | definitions.DropCriterion) -> str:

@@ -33,6 +33,11 @@ class FileStatus(StrEnum):
     REVERTED = "reverted"
 
     @property
+    def word(self) -> str:
+        """The word that people read for it; JSON, CSV and journals have its value."""
+        return _WORDS.get(self, self.value)
+
+    @property
     def is_terminal(self) -> bool:
         """True if nothing more will happen to the file by itself."""
         return self not in _UNDER_WAY
@@ -48,6 +53,12 @@ class FileStatus(StrEnum):
         return self in {FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 
 
+_WORDS = {
+    FileStatus.DISCOVERED: "to do",
+    FileStatus.TRANSFORMED: "landing",
+    FileStatus.NOTHING_TO_DO: "nothing to do",
+    FileStatus.NEEDS_HUMAN: "left to a person",
+}
 _UNDER_WAY = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.EJECTED}
 
 

@@ -81,6 +81,11 @@ class TaskStatus(StrEnum):
     CANCELLED = "cancelled"
 
     @property
+    def word(self) -> str:
+        """The word that people read for it; JSON and journals have its value."""
+        return _WORDS.get(self, self.value)
+
+    @property
     def is_reached(self) -> bool:
         """True if the task's outcome is reached."""
         return self in _REACHED
@@ -91,6 +96,12 @@ class TaskStatus(StrEnum):
         return self in _TERMINAL
 
 
+_WORDS = {
+    TaskStatus.PLANNED: "to do",
+    TaskStatus.RUNNING: "at work",
+    TaskStatus.JUDGING: "review",
+    TaskStatus.QUEUED: "landing",
+}
 _REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
 _TERMINAL = frozenset({*_REACHED, *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED)})
 

@@ -122,6 +122,11 @@ class ReportedTask(ReadModel):
         """True if it is merged, or done with all below it."""
         return self.status in _LANDED
 
+    @property
+    def status_text(self) -> str:
+        """The status in the word that people read."""
+        return self.status.word
+
 
 class RunReport(RunFields, schema="orchestrate.run-report/1"):
     """The output of `report --data`, of which all forms of the report are made: the result with everything behind it.

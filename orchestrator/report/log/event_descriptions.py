@@ -131,7 +131,7 @@ def _(event: work.LensVoted) -> str:
 
 @describe_event.register
 def _(event: work.TaskEnded) -> str:
-    status = f"{event.status} ({event.cause})" if event.cause else event.status
+    status = f"{event.status.word} ({event.cause})" if event.cause else event.status.word
     return f"{status}{add_lead(': ', event.reason)}"
 
 

@@ -96,7 +96,7 @@ def is_github_actions(environ: Mapping[str, str]) -> bool:
 def _render_annotations(recorded: RecordedEvent) -> Iterator[str]:
     event = recorded.event
     if isinstance(event, TaskEnded) and not event.status.is_reached:
-        words = _escape_command(f"{event.status}: {event.reason}")
+        words = _escape_command(f"{event.status.word}: {event.reason}")
         yield f"::warning title={_escape_command(str(event.task))}::{words}"
     elif isinstance(event, RunEnded) and event.outcome != "done":
         yield f"::error title=orchestrate::{_escape_command(f'{event.outcome}: {event.reason}')}"

@@ -24,7 +24,7 @@ _STATUS_WORDS = {
     FileStatus.EJECTED: "sent back",
     FileStatus.SKIPPED: "skipped",
     FileStatus.REVERTED: "rolled back",
-    FileStatus.DISCOVERED: "not begun",
+    FileStatus.DISCOVERED: "to do",
 }
 """What became of files that neither landed nor failed for good."""
 

@@ -167,7 +167,7 @@ def render_file_details(file: FileDetails) -> Iterator[str]:
 
 def render_file_location(file: FileDetails) -> Iterator[str]:
     """Yield a file's name and status, and the shard that it belongs to."""
-    yield f"{to_one_line(file.path)}  {file.status}"
+    yield f"{to_one_line(file.path)}  {file.status.word}"
     yield f"  shard {to_one_line(file.shard or '-')}{_format_landing(file.owner, file.commit)}"
 
 
@@ -217,4 +217,4 @@ def render_shard_details(shard: ShardDetails) -> Iterator[str]:
     if shard.held:
         yield f"  held: {format_reason(shard.held)}"
     for file in shard.files:
-        yield f"  {file.status:13} {to_one_line(file.path)}{_format_suffix(file.reason)}"
+        yield f"  {file.status.word:16} {to_one_line(file.path)}{_format_suffix(file.reason)}"

@@ -43,7 +43,7 @@ def render_progress(report: BurndownFields) -> str:
     """Return how far the migration is, in two lines."""
     now, eta = report.now, report.eta
     until, landed = "", {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
-    others = ", ".join(f"{count} {status}" for status, count in now.files.items() if status not in landed)
+    others = ", ".join(f"{count} {status.word}" for status, count in now.files.items() if status not in landed)
     rest = add_lead(" (", others, ")")
     if eta:
         until = f"; about {format_short_duration(eta.low_s)} to {format_short_duration(eta.high_s)} of work to go"
@@ -101,4 +101,4 @@ def _render_not_landed(files: Iterable[ReportedFile]) -> str:
 
 def _format_file(file: ReportedFile) -> str:
     reason = add_lead(": ", markdown.escape_markdown(file.reason))
-    return f"{format_code_span(to_one_line(file.path))} {file.status}{reason}"
+    return f"{format_code_span(to_one_line(file.path))} {file.status.word}{reason}"

@@ -6,8 +6,9 @@ from enum import StrEnum
 
 
 class Activity(StrEnum):
-    """The activity of a conversation, task or file. The word is always shown; glyphs and colours only underline it.
+    """The activity of a conversation, task or file. Its word is always shown; glyphs and colours only underline it.
 
+    Filters take the word or the value; JSON has the value.
     `ask`: a person must answer. `stall`: something was begun and has long been silent. `retry`: it failed and is tried
     again. `pause`: it waits because a person or a limit stopped the run. `stop`: it was given up.
     """
@@ -33,13 +34,32 @@ class Activity(StrEnum):
 
     @property
     def style(self) -> str:
-        """The name of its style, which is its word."""
+        """The name of its style, which is its value."""
         return self.value
+
+    @property
+    def word(self) -> str:
+        """The word that people read, the same that tasks and files have for it."""
+        return _WORDS.get(self, self.value)
+
+    @property
+    def filter_values(self) -> tuple[str, ...]:
+        """What a filter by state is compared with: its value and its word."""
+        return tuple(dict.fromkeys((self.value, self.word)))
 
     def render_label(self, is_ascii: bool = False) -> str:
         """Return glyph and word: `? ask`."""
         look = ACTIVITY_GLYPHS[self]
-        return f"{look.plain if is_ascii else look.glyph} {self}"
+        return f"{look.plain if is_ascii else look.glyph} {self.word}"
+
+
+_WORDS = {
+    Activity.JUDGE: "review",
+    Activity.MERGE: "landing",
+    Activity.TEST: "testing",
+    Activity.RUN: "at work",
+    Activity.QUEUE: "to do",
+}
 
 
 @dataclass(frozen=True)

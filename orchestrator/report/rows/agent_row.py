@@ -92,7 +92,7 @@ class AgentRow:
         added, removed = self.changed_lines or (None, None)
         return {
             "id": self.name if self.kind == "session" else self.id,
-            "state": self.activity.value,
+            "state": self.activity.filter_values,
             "role": self.role,
             "task": self.task,
             "title": self.title,
@@ -109,7 +109,7 @@ class AgentRow:
 
     def build_entry(self) -> FleetEntry:
         """Return the row as `status --filter --json` prints it."""
-        values = self.get_filter_values()
+        values = {**self.get_filter_values(), "state": self.activity}
         return FleetEntry.model_validate({"kind": self.kind, "key": self.id, "count": self.count, **values})
 
     def render_cells(self, is_ascii: bool = False) -> dict[str, str]:
@@ -145,7 +145,7 @@ AGENT_KEYS: Sequence[str] = tuple(AgentRow("task", "", "", Activity.RUN).get_fil
 """The fields by which rows can be filtered."""
 AGENT_COLUMNS: Sequence[tuple[str, str, int]] = (
     ("id", "ID", 4),
-    ("state", "STATE", 7),
+    ("state", "STATE", 9),
     ("role", "ROLE", 7),
     ("task", "TASK", 34),
     ("branch", "BRANCH", 20),

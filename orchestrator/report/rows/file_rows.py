@@ -39,7 +39,7 @@ class FileRow(FilteredByAttributes):
     """A file: `left` are its weighted sites that remain, `step` is the last step that was tried on it."""
 
     FILTER_FIELDS: ClassVar = {
-        "path": "path", "state": "activity.value", "status": "status.value", "owner": "owner", "step": "step",
+        "path": "path", "state": "activity.filter_values", "status": "status.value", "owner": "owner", "step": "step",
         "sites": "left", "attempts": "attempt", "cost": "spent.usd", "reason": "reason", "signature": "signature",
         "flags": "flags",
     }  # fmt: skip

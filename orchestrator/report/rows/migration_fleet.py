@@ -35,7 +35,7 @@ def build_migration_rows(state: RunState, is_at_work: bool, is_whole: bool) -> I
     for status, count in counted.items():
         title = format_count(count, "file")
         doing = _get_activity(status, is_over=bool(state.ended))
-        yield AgentRow("count", status.value, "-", doing, "file", title=title, last=status.value, count=count)
+        yield AgentRow("count", status.value, "-", doing, "file", title=title, last=status.word, count=count)
 
 
 def find_migration_file_row(state: RunState, path: str) -> AgentRow | None:
@@ -81,7 +81,7 @@ def _get_activity(status: FileStatus, is_over: bool) -> Activity:
 
 
 def _build_file_row(file: FileRecord, steps: list[str], is_over: bool) -> AgentRow:
-    last = file.status.value
+    last = file.status.word
     if file.reason and file.status != FileStatus.MERGED:
         last += f": {format_reason(file.reason)}"
     return AgentRow(

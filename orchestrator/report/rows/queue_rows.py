@@ -31,7 +31,7 @@ class QueueRow(FilteredByAttributes):
     """
 
     FILTER_FIELDS: ClassVar = {
-        "unit": "unit", "task": "task", "state": "activity.value", "attempt": "attempt", "title": "title",
+        "unit": "unit", "task": "task", "state": "activity.filter_values", "attempt": "attempt", "title": "title",
         "reason": "note",
     }  # fmt: skip
 

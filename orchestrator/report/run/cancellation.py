@@ -71,7 +71,7 @@ def _depends_on_any(state: RunState, task: TaskState, wanted: Collection[TaskId]
 
 def render_cancellation(one: Cancellation) -> Iterator[str]:
     """Yield what is stopped, what is kept, and how to take it back, a line each."""
-    names = [f"{stopped.task} ({stopped.status})" for stopped in one.stopped]
+    names = [f"{stopped.task} ({stopped.status.word})" for stopped in one.stopped]
     yield f"stopped: {join_limited(names, _SHOWN) or 'what was under way'}"
     if one.dependents:
         yield f"with it: {join_limited(one.dependents, _SHOWN)}, which depend on it; a retry brings them back"

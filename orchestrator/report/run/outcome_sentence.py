@@ -11,6 +11,7 @@ from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.condition import describe_condition
@@ -66,8 +67,8 @@ def _describe_landed(state: RunState) -> str:
     if state.run.mode == "migration":
         counts = FileCounts.from_statuses(file.status for file in state.migration.files.values())
         return _format_share(counts.landed, counts.concerned, "file")
-    leaves = list(_iterate_leaves(state))
-    return _format_share(sum(task.status == TaskStatus.MERGED for task in leaves), len(leaves), "task")
+    tasks = TaskCounts.from_statuses(task.status for task in _iterate_leaves(state))
+    return _format_share(tasks.merged, tasks.total, "task")
 
 
 def _iterate_leaves(state: RunState) -> Iterator[TaskState]:
@@ -116,7 +117,7 @@ def _describe_stopped_tasks(state: RunState) -> str:
 def describe_cause(task: TaskState) -> str:
     """Return why a task ended without landing, in a few words."""
     if task.cause is None:
-        return task.status.value
+        return task.status.word
     return CAUSE_WORDS[task.cause]
 
 

@@ -9,6 +9,7 @@ from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.judging.forge_check import list_check_names
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.text.listing import format_count
 from orchestrator.report.run.forge_checks import is_waiting_for_checks
 from orchestrator.report.run.open_work import describe_open_work
@@ -88,10 +89,11 @@ def _get_landing_title(state: RunState, trials: int) -> str:
 def _get_goal_phase(state: RunState) -> Phase:
     leaves = Counter(task.status for task in state.tasks.values() if task.spec.kind == "leaf")
     counts = {
-        "working": leaves[TaskStatus.RUNNING],
-        "at the gate": leaves[TaskStatus.JUDGING] + leaves[TaskStatus.QUEUED],
+        "at work": leaves[TaskStatus.RUNNING],
+        "in review": leaves[TaskStatus.JUDGING],
+        "landing": leaves[TaskStatus.QUEUED],
         "planning": sum(task.status == TaskStatus.PLANNING for task in state.tasks.values()),
     }
     title = ", ".join(f"{count} {words}" for words, count in counts.items() if count)
-    done = sum(count for status, count in leaves.items() if status.is_terminal)
-    return Phase(title or "tasks", done, leaves.total())
+    tasks = TaskCounts(leaves)
+    return Phase(title or "tasks", tasks.merged, tasks.total)

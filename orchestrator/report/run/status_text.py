@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.text.money import format_cost, format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.cost.model import BudgetUsage, ShortAmount
@@ -28,7 +30,7 @@ def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYP
     yield from _render_budget(status.budget)
     for line in render_contract_lines(status.contract):
         yield f"  {line}"
-    yield from map(_render_task, status.plan)
+    yield from _render_plan(status)
     yield from _render_pull_request(status)
     if status.burndown is not None:
         first, *rest = render_burndown_lines(status.burndown, glyphs)
@@ -95,8 +97,25 @@ def _render_left_files(status: RunStatus, glyphs: BurndownGlyphs) -> Iterator[st
         yield f"  {glyphs.more} and {len(left) - _SHOWN} more: orchestrate migrate report {status.run}"
 
 
-def _render_task(task: PlannedTask) -> str:
-    line = f"{'  ' * (task.depth + 1)}{task.status:9} {task.id}"
+def _render_plan(status: RunStatus) -> Iterator[str]:
+    """Yield the counts of a goal's tasks, then every task below its parent, in the order in which they were made."""
+    if status.mode == "goal" and status.plan:
+        yield f"  tasks {TaskCounts(status.tasks).describe_counts()}"
+    names = {task.id for task in status.plan}
+    below: dict[TaskId | None, list[PlannedTask]] = {}
+    for task in status.plan:
+        parent = task.parent if task.parent in names else None
+        below.setdefault(parent, []).append(task)
+    waiting = [(task, 1) for task in reversed(below.get(None, []))]
+    while waiting:
+        task, depth = waiting.pop()
+        yield _render_task(task, depth)
+        for child in reversed(below.get(task.id, [])):
+            waiting.append((child, depth + 1))
+
+
+def _render_task(task: PlannedTask, depth: int) -> str:
+    line = f"{'  ' * depth}{task.status.word:9} {task.id}"
     if len(task.attempts) > 1:
         line += f" ×{len(task.attempts)}"
     line += f"  {_flatten(task.title)}"

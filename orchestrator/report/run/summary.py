@@ -9,6 +9,7 @@ from orchestrator.domain.judging.check import TestCounts
 from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.text.listing import add_lead, join_limited, limit_lines
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.report.run.contract import render_contract_lines
@@ -99,8 +100,8 @@ def _render_migration(state: RunState, result: RunResult) -> Iterator[str]:
 
 def _render_tasks(state: RunState) -> Iterator[str]:
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
-    merged = sum(task.status == TaskStatus.MERGED for task in leaves)
-    yield f"{len(leaves)} tasks: {merged} merged, {len(leaves) - merged} not"
+    counts = TaskCounts.from_statuses(task.status for task in leaves)
+    yield f"tasks: {counts.describe_counts()}"
     yield from map(_render_task, leaves[:_SHOWN])
 
 
@@ -108,7 +109,7 @@ def _render_task(task: TaskState) -> str:
     mark = "·"
     if task.status.is_terminal:
         mark = "✓" if task.status == TaskStatus.MERGED else "✗"
-    line = f"  {mark} {task.spec.id}  {task.status}{add_lead(', ', task.cause)}"
+    line = f"  {mark} {task.spec.id}  {task.status.word}{add_lead(', ', task.cause)}"
     if len(task.attempts) > 1:
         line += f" ({len(task.attempts)} attempts)"
     return line + add_lead(": ", format_reason(task.reason))

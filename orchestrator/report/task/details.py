@@ -183,7 +183,7 @@ def render_task_history(state: RunState, task: TaskState) -> Iterator[str]:
 
 
 def _render_title(task: TaskState) -> str:
-    return f"{task.spec.id}  {task.status}  {to_one_line(task.spec.title, _TITLE_CHARS)}"
+    return f"{task.spec.id}  {task.status.word}  {to_one_line(task.spec.title, _TITLE_CHARS)}"
 
 
 def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
@@ -288,7 +288,7 @@ def render_file_evidence(
     state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING
 ) -> Iterator[str]:
     """Yield a file, what can be done next, its reason and the evidence of its ejection."""
-    yield f"{file.path}  {file.status}"
+    yield f"{file.path}  {file.status.word}"
     if step := suggest_file_step(state, file):
         yield f"next: {strip_controls(step)}"
     if file.reason:

@@ -27,7 +27,7 @@ class PlanRow(FilteredByAttributes):
     """
 
     FILTER_FIELDS: ClassVar = {
-        "task": "id", "title": "title", "state": "activity.value", "status": "status.value", "kind": "kind",
+        "task": "id", "title": "title", "state": "activity.filter_values", "status": "status.value", "kind": "kind",
         "cause": "cause", "reason": "note", "model": "model", "attempts": "attempts", "cost": "spent.usd",
     }  # fmt: skip
 
@@ -105,8 +105,8 @@ class PlanTree:
         return [row for row in rows if row.id in shown]
 
     def count_activities(self) -> Counter[Activity]:
-        """Count the leaves by activity."""
-        leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
+        """Count the leaves by activity, without those that were split: their pieces count."""
+        leaves = filter(_counts_as_leaf, self._state.tasks.values())
         return Counter(map(self._standing.get_activity, leaves))
 
     def list_branches(self) -> frozenset[TaskId]:
@@ -154,6 +154,10 @@ class PlanTree:
         )
 
 
+def _counts_as_leaf(task: TaskState) -> bool:
+    return task.spec.kind == "leaf" and task.status != TaskStatus.SPLIT
+
+
 def _note(task: TaskState, standing: TaskActivities) -> str:
     if task.status.is_terminal:
         return task.reason * (not task.status.is_reached)
@@ -177,9 +181,9 @@ def _describe_standing(task: TaskState) -> str:
 
 
 def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
-    """Return `88 tasks  61 done  14 run  9 queue  3 fail`: the leaves by activity, those done first."""
+    """Return `88 tasks  61 done  14 at work  9 to do  3 fail`: the leaves by activity, those done first."""
     words = [f"{sum(counts.values())} tasks"]
-    words += [f"{counts[one]} {one}" for one in dict.fromkeys((Activity.DONE, *Activity)) if counts.get(one)]
+    words += [f"{counts[one]} {one.word}" for one in dict.fromkeys((Activity.DONE, *Activity)) if counts.get(one)]
     if state.goal.iteration > 1:
         words.append(f"iteration {state.goal.iteration}")
     return "  ".join(words)

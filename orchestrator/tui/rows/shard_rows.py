@@ -36,7 +36,7 @@ class ShardRow(FilteredByAttributes):
     """A shard: `landed` of `files` files are on the branch, `failed` failed; `wave` is 0 before its first."""
 
     FILTER_FIELDS: ClassVar = {
-        "shard": "name", "state": "activity.value", "status": "status.value", "owner": "owner", "wave": "wave",
+        "shard": "name", "state": "activity.filter_values", "status": "status.value", "owner": "owner", "wave": "wave",
         "files": "files", "left": "left", "commit": "commit", "reason": "note",
     }  # fmt: skip
 
@@ -107,7 +107,7 @@ def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
     if reason and shard.commit:
         return f"stays: {reason}"
     others = sorted(counts.items() - {(FileStatus.MERGED, counts[FileStatus.MERGED])})
-    return ", ".join(f"{count} {status.value}" for status, count in others)
+    return ", ".join(f"{count} {status.word}" for status, count in others)
 
 
 def _find_latest_waves(state: RunState) -> Mapping[str, int]:

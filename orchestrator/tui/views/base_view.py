@@ -253,5 +253,5 @@ def _render_age(row: Any, context: CellContext) -> Cell:  # noqa: ANN401 -- any 
     return format_short_duration(max((context.now - row.at).total_seconds(), 0.0))
 
 
-STATE_COLUMN = Column("state", "STATE", 7, cell=_render_activity)
+STATE_COLUMN = Column("state", "STATE", 9, cell=_render_activity)
 AGE_COLUMN = Column("age", "AGE", 6, priority=5, to_the_right=True, cell=_render_age)

@@ -50,7 +50,7 @@ def _render_share(row: FileGroup, context: CellContext) -> Cell:
 
 
 def _render_reason(row: file_rows.FileRow, _context: CellContext) -> Cell:
-    why = row.status.value * (row.status.value != row.activity.value)
+    why = row.status.word * (row.status.word != row.activity.word)
     if row.reason:
         why = f"{why}: {row.reason}"
     for flag in row.flags:

@@ -26,14 +26,14 @@ from orchestrator.tui.widgets.table import CellContext, Column, Row, Table
 
 _NARROW = (
     Column("id", "ID", 4),
-    Column("state", "STATE", 7),
+    Column("state", "STATE", 9),
     Column("task", "TASK", 12, grows=True),
     Column("last", "LAST", 16, priority=2),
     Column("age", "AGE", 6, priority=1),
 )
 _COLUMNS = (
     Column("id", "ID", 4),
-    Column("state", "STATE", 7),
+    Column("state", "STATE", 9),
     Column("role", "ROLE", 7, priority=2),
     Column("task", "TASK", 26),
     Column("branch", "BRANCH", 14, priority=8),
@@ -46,7 +46,7 @@ _COLUMNS = (
     Column("last", "LAST", 18, priority=1, grows=True),
 )
 _FILES = (
-    Column("state", "STATE", 7),
+    Column("state", "STATE", 9),
     Column("role", "KIND", 6, priority=2),
     Column("task", "WHAT", 26, grows=True),
     Column("branch", "STEP", 14, priority=3),

@@ -41,8 +41,8 @@ def words(name: str, until: int, *, is_at_work: bool) -> str:
 def test_it_says_which_run_how_far_and_what_it_took() -> None:
     told = words("goal.v2", IN_THE_MIDDLE, is_at_work=True)
     assert told.startswith("Add discounts  20261120-131127-e989  orchestrate/add-discounts-e989@7562879  00:00:0")
-    assert "3 at the gate 0/4  workers 0/4  tasks 0/4  " in told
-    assert words("goal.v2", 302, is_at_work=False).count("done  tasks 4/4") == 1
+    assert "3 in review 0/4  workers 0/4  tasks 0/4 merged  " in told
+    assert words("goal.v2", 302, is_at_work=False).count("done  tasks 4/4 merged") == 1
     assert "stopped" in words("goal.v2", IN_THE_MIDDLE, is_at_work=False)
 
 
@@ -50,7 +50,7 @@ def test_of_a_migration_it_counts_files() -> None:
     state = told()
     texts = [part.text for part in build_header_parts(state, None, is_at_work=False)]
     assert texts[-3:-1] == [
-        f"files {sum(file.status.is_terminal for file in state.migration.files.values())}/9",
+        "files 3/8 merged, 2 failed",
         "0 tok",
     ]
 

@@ -116,7 +116,7 @@ def test_an_unknown_price_is_never_shown_as_nothing() -> None:
 
 def test_the_line_counts_leaves_by_what_they_do() -> None:
     state = plan()
-    assert render_plan_line(state, PlanTree(state).count_activities()) == "4 tasks  1 done  1 judge  2 queue"
+    assert render_plan_line(state, PlanTree(state).count_activities()) == "4 tasks  1 done  1 review  2 to do"
 
 
 TREES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
