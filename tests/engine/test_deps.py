@@ -140,8 +140,11 @@ async def test_an_index_that_the_repository_names_is_not_reached(project: Projec
 
 
 async def test_without_any_registry_the_reason_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = project.yard.repo.parent / "only-git"
+    programs.mkdir()
+    (programs / "git").symlink_to(str(shutil.which("git")))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PATH", str(programs))
     with ExitStack() as stack, pytest.raises(EnvironmentProblem, match="would reach nothing here"):
         await project.granted(stack, "requirements.txt")
 

@@ -13,7 +13,7 @@ from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 _MOST_LINES = 8
 
 
-async def begin_on_red_gate(context: RunContext, receipts: Sequence[Receipt]) -> bool:
+async def ask_about_red_gate(context: RunContext, receipts: Sequence[Receipt]) -> bool:
     """Return True if the work may begin by these receipts of the base; else end the run.
 
     Where a red gate names no tests, nothing can be told apart from what was red before, so that no change lands unless

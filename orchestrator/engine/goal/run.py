@@ -21,7 +21,7 @@ from orchestrator.engine.control.approvals import ask_to_raise_limit, build_wait
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.goal import iterations, schedule
 from orchestrator.engine.goal.planning import run_planning_round
-from orchestrator.engine.goal.red_gate import begin_on_red_gate
+from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
@@ -60,7 +60,7 @@ class GoalRun:
             receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
             if ROOT_TASK not in self._context.state.tasks:
                 is_new = self._context.state.goal.contract is None
-                if is_new and not await begin_on_red_gate(self._context, receipts):
+                if is_new and not await ask_about_red_gate(self._context, receipts):
                     return
                 await iterations.begin_first_iteration(self._context)
             while self._context.state.ended is None:

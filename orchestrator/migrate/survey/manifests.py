@@ -7,7 +7,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.migrate.survey.repository_files import REQUIREMENT_FILES, RepositoryFiles
 
 _GROUP_NAMES = ("test", "tests", "testing", "dev", "development")
-_NAMES_PYTEST = compile_lazily(r"^\s*pytest\b(?!-)", re.MULTILINE)
+_PYTEST_LINE = compile_lazily(r"^\s*pytest\b(?!-)", re.MULTILINE)
 _PYPROJECT = "pyproject.toml"
 _NODE_LOCK = "package-lock.json"
 
@@ -17,7 +17,7 @@ def suggest_deps(project: RepositoryFiles, command: str) -> tuple[str, ...]:
     if not command.startswith("python "):
         return tuple(filter(project.paths.__contains__, (_NODE_LOCK,)))
     files = [name for name in REQUIREMENT_FILES if name in project.paths]
-    with_pytest = [name for name in files if _NAMES_PYTEST.search(project.get_text(name))]
+    with_pytest = [name for name in files if _PYTEST_LINE.search(project.get_text(name))]
     groups = _list_groups(project.parse_toml(_PYPROJECT))
     if "pytest" in command and not with_pytest:
         found = _suggest_group(groups, needs_pytest=True)
@@ -29,11 +29,11 @@ def suggest_deps(project: RepositoryFiles, command: str) -> tuple[str, ...]:
     return tuple(chosen) or tuple(filter(None, (_suggest_group(groups, needs_pytest=False),)))
 
 
-def names_pytest(project: RepositoryFiles) -> bool:
+def has_pytest(project: RepositoryFiles) -> bool:
     """Return True if a file in which dependencies are listed names pytest."""
     texts = map(project.get_text, REQUIREMENT_FILES)
     groups = _list_groups(project.parse_toml(_PYPROJECT))
-    return any(map(_NAMES_PYTEST.search, texts)) or _suggest_group(groups, needs_pytest=True) != ""
+    return any(map(_PYTEST_LINE.search, texts)) or _suggest_group(groups, needs_pytest=True) != ""
 
 
 def _list_groups(document: dict[str, Any]) -> dict[str, list[str]]:
@@ -57,7 +57,7 @@ def _list_groups(document: dict[str, Any]) -> dict[str, list[str]]:
 def _suggest_group(groups: dict[str, list[str]], *, needs_pytest: bool) -> str:
     """Return the entry for pyproject.toml with the group that has pytest, or else one named for tests; or nothing."""
     for name, lines in groups.items():
-        if any(map(_NAMES_PYTEST.match, lines)):
+        if any(map(_PYTEST_LINE.match, lines)):
             return _build_entry(name)
     if needs_pytest:
         return ""

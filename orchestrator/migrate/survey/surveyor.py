@@ -12,7 +12,7 @@ from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.layout import is_test
-from orchestrator.migrate.survey.manifests import names_pytest, suggest_deps
+from orchestrator.migrate.survey.manifests import has_pytest, suggest_deps
 from orchestrator.migrate.survey.pytest_files import find_pytest_file
 from orchestrator.migrate.survey.repository_files import RepositoryFiles
 
@@ -237,7 +237,7 @@ def _list_unknown(project: RepositoryFiles, language: str, command: TestCommand 
         yield "a language that is known here"
     if command is None:
         yield "the test command: write it in [[verify.check]]"
-    elif command.run.startswith("python -m pytest") and layout.list_manifests(project) and not names_pytest(project):
+    elif command.run.startswith("python -m pytest") and layout.list_manifests(project) and not has_pytest(project):
         yield "pytest among the dependencies of the project: an environment made from them could not run the tests"
     if not layout.list_environments(project):
         yield "an environment for the tests in the checkout (.venv, venv, node_modules)"
