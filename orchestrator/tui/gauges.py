@@ -7,9 +7,11 @@ from datetime import datetime
 from rich.cells import cell_len
 
 from orchestrator.domain.budget.limits import Account
+from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.money import format_dollars
 from orchestrator.report.cost.budgets import build_accounts
@@ -24,7 +26,6 @@ _BAR_CELLS = (20, 12, 8, 5)
 """The lengths of bars and of the sparkline: the longest with which all gauges fit, else the shortest."""
 _GAP = "  "
 _AT_WORK = {TaskStatus.RUNNING, TaskStatus.JUDGING, TaskStatus.QUEUED}
-_NOTHING = {FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED}
 
 
 @dataclass(frozen=True)
@@ -36,21 +37,27 @@ class Progress:
     under_way: int
     failed: int
     total: int
+    cancelled: int = 0
 
 
 def count_progress(state: RunState) -> Progress:
     """Count the tasks of a goal that work is done in, or the files of a migration that have something to do."""
     if state.run.mode == "migration":
-        statuses = [file.status for file in state.migration.files.values() if file.status not in _NOTHING]
+        statuses = [file.status for file in state.migration.files.values()]
         landed = statuses.count(FileStatus.MERGED)
         failed = sum(status.is_left_over for status in statuses)
         changed = statuses.count(FileStatus.TRANSFORMED)
-        return Progress("files", landed, changed, failed, len(statuses))
+        return Progress("files", landed, changed, failed, FileCounts.from_statuses(statuses).concerned)
     leaves = [task.status for task in state.tasks.values() if task.spec.kind == "leaf"]
-    leaves = [status for status in leaves if status not in {TaskStatus.SPLIT, TaskStatus.CANCELLED}]
-    landed = sum(status.is_reached for status in leaves)
-    failed = sum(status.is_terminal for status in leaves) - landed
-    return Progress("tasks", landed, sum(status in _AT_WORK for status in leaves), failed, len(leaves))
+    counts = TaskCounts.from_statuses(leaves)
+    return Progress(
+        unit="tasks",
+        landed=counts.merged,
+        under_way=sum(status in _AT_WORK for status in leaves),
+        failed=counts.failed,
+        total=counts.total,
+        cancelled=counts.cancelled,
+    )
 
 
 def build_gauge_line(state: RunState, now: datetime, width: int, *, is_ascii: bool = False) -> Spans:
@@ -140,6 +147,8 @@ def _render_progress(progress: Progress, cells: int, is_ascii: bool) -> list[Spa
         bar.append((glyph * (end - drawn), style))
         drawn = end
     text = f"{progress.landed}/{progress.total} merged"
+    if progress.cancelled:
+        text += f", {progress.cancelled} cancelled"
     return [*bar, (f"{glyphs.to_come * (cells - drawn)} ", "dim"), (text, "")]
 
 

@@ -37,7 +37,7 @@ def test_cancel_says_what_is_stopped_what_is_kept_and_how_to_take_it_back(tmp_pa
     told = run.says("cancel", "latest", "b")
     assert told.code == 0
     stopped, kept, back = told.out.splitlines()
-    assert stopped == "stopped: b (queued)"
+    assert stopped == "stopped: b (landing)"
     assert kept.startswith(f"kept: 1 landed task on {status['pr_branch']}, and unfinished work under refs/orchestrate/")
     assert back == f"take it back: orchestrate retry {status['run']} b"
     refused = run.says("cancel", "latest", "b")

@@ -367,7 +367,7 @@ def test_the_documentation_names_every_key() -> None:
 def test_the_documentation_has_every_state_with_its_glyphs_and_what_each_tab_is_filtered_by() -> None:
     text = (Path(__file__).parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
     for doing, look in ACTIVITY_GLYPHS.items():
-        assert f"| `{doing}` | {look.glyph} | {look.plain} | " in text
+        assert f"| `{doing.word}` | {look.glyph} | {look.plain} | " in text
     for tab in (*TABS, BURNDOWN_TAB):
         row = next(line for line in text.splitlines() if line.startswith(f"| {tab.title} | ") and "`" in line)
         assert {*re.findall(r"`([a-z]+)`", row)} == {*load_view_class(tab.path).FIELDS}, tab.title

@@ -32,6 +32,16 @@ class TaskCounts:
         return self.by_status.get(TaskStatus.MERGED, 0) + self.by_status.get(TaskStatus.DONE, 0)
 
     @property
+    def failed(self) -> int:
+        """The tasks that ended without landing, and that no person cancelled."""
+        return self.by_status.get(TaskStatus.REJECTED, 0) + self.by_status.get(TaskStatus.BLOCKED, 0)
+
+    @property
+    def cancelled(self) -> int:
+        """The tasks that a person cancelled, and those that fell with them."""
+        return self.by_status.get(TaskStatus.CANCELLED, 0)
+
+    @property
     def share_text(self) -> str:
         """`6/7`."""
         return f"{self.merged}/{self.total}"

@@ -20,7 +20,7 @@ from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
 
 _WIDE = 110
-_GATE_WIDTHS = {"rules": 5, "tests": 9, "review": 8, "person": 7, "union": 5}
+_GATE_WIDTHS = {"rules": 5, "tests": 7, "review": 7, "person": 6, "union": 5}
 _MARKS: Mapping[GateMark, tuple[str, str, str]] = {
     "none": ("·", "-", "dim"),
     "now": ("⚙", "T", "state-test"),
@@ -48,7 +48,7 @@ def _render_gate(name: GateName, row: QueueRow, context: CellContext) -> Cell:
 _UNITS = (
     Column("place", "POS", 3, priority=4, to_the_right=True, cell=lambda row, _: base_view.format_nonzero(row.place)),
     base_view.STATE_COLUMN,
-    Column("task", "TASK", 14, grows=True, cell=_render_task),
+    Column("task", "TASK", 12, grows=True, cell=_render_task),
     Column(
         "try", "ATT", 3, priority=3, to_the_right=True, cell=lambda row, _: base_view.format_nonzero(row.attempt, "a")
     ),
@@ -67,7 +67,7 @@ _SHARDS = (
     Column("commit", "COMMIT", 10, priority=2, cell=lambda row, _: (row.commit, "dim")),
     base_view.AGE_COLUMN,
 )
-_WHY = Column("why", "WHY", 12, grows=True, cell=lambda row, _: row.note)
+_WHY = Column("why", "WHY", 14, grows=True, cell=lambda row, _: row.note)
 
 
 class MergeView(base_view.ThrottledView):
