@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
 from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.task import Handoff, Task
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.ports.roles import CheckSummary, TaskReport
@@ -40,6 +41,17 @@ def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
     if lines := format_check_lines(tuple(checks)):
         return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}"
     return ""
+
+
+def format_review(review: PersonReview) -> str:
+    """Return what a person says of a change: the note, then each comment with its place and the line itself."""
+    parts = [review.note] if review.note else []
+    for comment in review.comments:
+        place = f"{comment.path}:{comment.line}"
+        if comment.line_text:
+            place += f" `{comment.line_text.strip()}`"
+        parts.append(f"{place}: {comment.text}")
+    return "\n".join(parts)
 
 
 def format_slice(task: Task) -> str:

@@ -10,7 +10,8 @@ from orchestrator.agent.tools.harness import build_recall_tool, build_submit_too
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
-from orchestrator.domain.ids import build_planning_session_id
+from orchestrator.domain.ids import SessionId, build_planning_session_id
+from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.run.task import Handoff
 from orchestrator.domain.sandbox.tier import Tier
@@ -18,7 +19,7 @@ from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionFailure
 from prompts import fence_text
-from roles.brief_text import format_bullets, format_contract, format_planner_report, format_slice
+from roles.brief_text import format_bullets, format_contract, format_planner_report, format_review, format_slice
 from roles.role_context import RoleContext
 
 
@@ -40,7 +41,8 @@ class ModelPlanner:
             settings=self._around.config.roles.planner,
             prompt=prompt.sha,
             system=prompt.render_text(max_children=str(limits.max_children), max_depth=str(limits.max_depth)),
-            brief=self._brief(brief),
+            brief=self._brief(brief) if brief.review is None else self._render_review(brief.review),
+            continues=_find_previous_session(brief) if brief.review else None,
             tools=index_tools(
                 build_list_tool(workspace),
                 build_search_tool(workspace),
@@ -74,6 +76,10 @@ class ModelPlanner:
 
         return find_plan_problems
 
+    def _render_review(self, review: PersonReview) -> str:
+        words = fence_text("person", format_review(review))
+        return self._around.prompts.load_prompt("planner-sent-back").render_text(words=words)
+
     def _brief(self, brief: PlanningBrief) -> str:
         depth_left = brief.limits.max_depth - brief.limits.depth - 1
         variants = self._around.config.roles.worker.variants
@@ -89,6 +95,11 @@ class ModelPlanner:
             ),
             earlier=_render_history(brief),
         )
+
+
+def _find_previous_session(brief: PlanningBrief) -> SessionId:
+    """Return the conversation in which the plan was made that was sent back."""
+    return build_planning_session_id(brief.task.id, brief.iteration, brief.round - 1)
 
 
 def _depth(left: int) -> str:

@@ -16,7 +16,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import FileBrief, SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
-from roles.brief_text import format_bullets, format_handoff
+from roles.brief_text import format_bullets, format_handoff, format_review
 from roles.role_context import RoleContext
 
 
@@ -52,7 +52,7 @@ class ModelWorker:
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, "worker", task.id)
         tools = index_tools(*self._tools(workspace, task.id, tier))
-        goes_on = attempt.mode in {"revise", "fork"}
+        goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
             id=attempt.session,
             role="worker",
@@ -125,8 +125,20 @@ _GO_ON = (
 
 def _render_history(attempt: Attempt) -> str:
     """Return what a person says, and what became of the attempt before."""
-    note = f"A person who follows the run says: {attempt.note}\n\n" * bool(attempt.note)
-    return note + _before_this(attempt)
+    parts = []
+    if attempt.note:
+        parts.append(f"A person who follows the run says: {attempt.note}")
+    if attempt.review and format_review(attempt.review):
+        parts.append(f"{_describe_review(attempt)}\n{fence_text('person', format_review(attempt.review))}")
+    return "\n\n".join([*parts, _before_this(attempt)])
+
+
+def _describe_review(attempt: Attempt) -> str:
+    if attempt.number == 1:
+        return "A person rejected the plan that this task is of. What they said, which holds for you:"
+    if attempt.review and attempt.review.is_rejection:
+        return "A person rejected what an earlier attempt made. What they said, which holds for you:"
+    return "A person sent back what an earlier attempt made. What they said, which holds for you:"
 
 
 def _before_this(attempt: Attempt) -> str:
@@ -148,7 +160,10 @@ def _render_follow_up(prompts: PromptSource, brief: WorkBrief) -> str:
     if attempt.fork:
         said = attempt.note or "Go on from here, on another way than before."
         return f"A person who follows the run had you begin again from this point: {said}"
-    return prompts.load_prompt("worker-again").render_text(reasons=_evidence(brief.attempt))
+    if attempt.mode == "sent-back" and attempt.review:
+        words = fence_text("person", format_review(attempt.review))
+        return prompts.load_prompt("worker-sent-back").render_text(words=words)
+    return prompts.load_prompt("worker-again").render_text(reasons=_evidence(attempt))
 
 
 def _evidence(attempt: Attempt) -> str:

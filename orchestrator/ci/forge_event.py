@@ -11,15 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.domain.commands.catalog import OLD_VERBS
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.money import UNLIMITED
-from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.errors import UsageProblem
 
-_COMMAND = compile_lazily(r"/orchestrate[ \t]+(run|resume|approve|deny)(?![\w-])(.*)", re.DOTALL)
+_COMMAND = compile_lazily(r"/orchestrate[ \t]+(run|resume|approve|send-back|reject|deny)(?![\w-])(.*)", re.DOTALL)
 _COMMENT = compile_lazily(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RUN = compile_lazily(r"[0-9a-f-]{4,60}")
-_ITEM = compile_lazily(r"[0-9]{1,4}|[a-z-]+/[\w./@-]{1,200}", re.ASCII)
+_QUESTION = compile_lazily(r"q[1-9][0-9]{0,8}|[a-z-]+/[\w./@-]{1,200}", re.ASCII)
+_NOTE_CHARS = 2_000
 _NUMBER = compile_lazily(r"[0-9]{1,12}")
 _TIME = compile_lazily(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,7})s?)?")
 _MOST_BYTES = 60_000
@@ -31,8 +33,8 @@ _CUT = "\n\n(The text goes on; it was cut here.)"
 class JobOrder:
     """The order of a job: `goal` or `run` is what to work on; without either, what the key's jobs have begun.
 
-    `answer` is `approve` or `deny`, with an item after a space if one was named. `time_limit_s` is the job's.
-    `is_restart`: somebody asked for a new run, whatever the key's last one was.
+    `answer` is `approve`, `send-back` or `reject`, then the question if one was named, then words for whoever asked.
+    `time_limit_s` is the job's. `is_restart`: somebody asked for a new run, whatever the key's last one was.
     """
 
     key: str
@@ -117,7 +119,7 @@ def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     issue, text = _read_issue_number(payload), _get_text(_get_part(payload, "comment"), "body")
     found = _COMMAND.match(text)
     if found is None:
-        raise UsageProblem("the comment asks for nothing: /orchestrate run, resume, approve or deny")
+        raise UsageProblem("the comment asks for nothing: /orchestrate run, resume, approve, send-back or reject")
     verb, rest = found[1], found[2].strip()
     key = f"issue-{issue}"
     if verb == "run":
@@ -127,8 +129,18 @@ def _read_comment(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     if verb == "resume":
         _require_match(_RUN, word, "resume", "the id of a run, or its last four letters")
         return _build_order("" if word else key, usual, run=word, issue=issue)
-    _require_match(_ITEM, word, verb, "an item as the run names it, or its number")
-    return _build_order(key, usual, answer=f"{verb} {word}".strip(), issue=issue)
+    return _build_order(key, usual, answer=_read_answer(OLD_VERBS.get(verb, verb), rest), issue=issue)
+
+
+def _read_answer(verb: str, rest: str) -> str:
+    """Return the answer that a comment gives: what stands behind an approval, or behind a question, is one line."""
+    word = rest.split()[0] if rest else ""
+    is_note = verb != "approve" and not word.isdecimal() and "/" not in word and not word.startswith("-")
+    if not is_note:
+        _require_match(_QUESTION, word, verb, "a question of the run: name it as q1, or as the run names its item")
+    if verb == "approve":
+        return f"{verb} {word}".strip()
+    return f"{verb} {to_one_line(strip_controls(rest), _NOTE_CHARS)}".strip()
 
 
 def _read_issue_number(payload: Mapping[str, Any]) -> str:

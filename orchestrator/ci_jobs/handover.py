@@ -25,6 +25,7 @@ from orchestrator.portable.archive import read_manifest
 from orchestrator.portable.manifest import Manifest
 from orchestrator.portable.run_import import LocalRunAhead
 from orchestrator.project.options import Options, load_project_context, open_repository
+from orchestrator.report.rows.questions import get_only_question_item, get_question_item
 from orchestrator.run_control.control import RunLocation, find_run
 from orchestrator.run_control.transfer import import_run_archive
 from worktrees.git import Git
@@ -129,20 +130,12 @@ async def import_run_of_key(options: Options, key: str) -> tuple[RunLocation, Ru
 
 
 def select_waiting_item(state: RunState, named: str) -> str:
-    """Return the waiting item that `named` names, by name or number, or the only one if it is empty.
+    """Return the item of the question that `named` names, or of the only one that waits if it is empty.
 
     Raises:
         UsageProblem: there is none such.
     """
-    waiting = [pending.approval.item for pending in state.pending_approvals]
-    listing = ", ".join(f"{number} {item}" for number, item in enumerate(waiting, start=1)) or "nothing"
-    if named.isdecimal():
-        if not 1 <= int(named) <= len(waiting):
-            raise UsageProblem(f"run {state.run.run} asks no number {named}; it asks {listing}")
-        return waiting[int(named) - 1]
-    if not named and len(waiting) != 1:
-        raise UsageProblem(f"run {state.run.run} does not ask one thing, it asks {listing}: name it")
-    return named or waiting[0]
+    return get_question_item(state, named) if named else get_only_question_item(state)
 
 
 async def push_run_state(

@@ -13,7 +13,7 @@ from orchestrator.ci_jobs.handover import DeliveredRun, limit_remote_wait, list_
 from orchestrator.config.layers import merge_settings
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
+from orchestrator.domain.text.sanitization import sanitize_markdown, to_one_line
 from orchestrator.engine.pull_request.description import format_cost_section
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, PersonNeeded, UsageProblem
 from orchestrator.forge.factory import open_forge, open_forge_repository
@@ -190,8 +190,8 @@ def render_issue_comment(end: JobResult, opened: tuple[OpenedPullRequest, ...], 
     lines = [f"**{status}**: {sanitize_markdown(to_one_line(end.reason or state.run.goal))}"]
     lines += [f"- {pr.url or pr.ref}" for pr in opened]
     for pending in state.pending_approvals:
-        item, title = to_one_line(pending.approval.item), to_one_line(pending.approval.title)
-        lines.append(f"- asks: {format_code_span(item)} {sanitize_markdown(title)}")
+        title, answers = to_one_line(pending.approval.title), " or ".join(pending.approval.answers)
+        lines.append(f"- asks `{pending.id}`: {sanitize_markdown(title)} ({answers})")
     ending = f"{_explain_next_step(end, state)}\n\nRun `{state.run.run}`, job {end.hop}."
     return "\n\n".join(("\n".join(lines), format_cost_section(state), ending))
 
@@ -200,7 +200,11 @@ def _explain_next_step(end: JobResult, state: RunState) -> str:
     if end.is_resumable:
         return "The next job goes on by itself."
     if state.pending_approvals:
-        return "Answer with `/orchestrate approve ITEM` or `/orchestrate deny ITEM`."
+        first = state.pending_approvals[0].id
+        return (
+            f"Answer with `/orchestrate approve {first}`, or `/orchestrate reject {first}`; where it can be sent back, "
+            f"`/orchestrate send-back {first} WHAT IS TO BE CHANGED`."
+        )
     if end.exit == 0:
         return ""
     return "`/orchestrate resume` goes on where that helps, `/orchestrate run` begins anew."

@@ -56,6 +56,8 @@ class CommandDocument(Document, schema="orchestrate.command/1"):
     do: str
     taken: bool
     refused: str | None
+    question: Omittable[str] = None
+    title: Omittable[str] = None
     cancelled: Omittable[Cancellation] = None
 
 
@@ -84,11 +86,17 @@ class SentCommand(ReadModel):
     command: dict[str, JsonValue] = Field(json_schema_extra={"required": ["do"]})
 
 
+class WaitingQuestion(Approval):
+    """A question that waits; `id` is the short name by which it is answered."""
+
+    id: str
+
+
 class InboxDocument(Document, schema="orchestrate.inbox/1"):
     """The output of `inbox`: the questions that wait for a person, and the commands that no engine has taken."""
 
     run: str
-    waiting: tuple[Approval, ...]
+    waiting: tuple[WaitingQuestion, ...]
     sent: tuple[SentCommand, ...]
 
 

@@ -31,11 +31,20 @@ class LazyGroup(click.Group):
         self,
         verbs: Mapping[str, Verb],
         sections: Mapping[str, Sequence[str]] = {},
+        old_verbs: Mapping[str, str] = {},
         **options: Any,  # noqa: ANN401
     ) -> None:
-        """Keep the verbs; `sections` are the names of verbs that `--help` lists together, by their title."""
+        """Keep the verbs.
+
+        Args:
+            verbs: by name.
+            sections: the names of verbs that `--help` lists together, by their title.
+            old_verbs: names that still work and are not listed, with those of the verbs that they stand for.
+            options: those of any group.
+        """
         super().__init__(**options)
         self.verbs = verbs
+        self._old_verbs = old_verbs
         self._sections = sections or {"Verbs": list(verbs)}
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -44,6 +53,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
         """Import and return the command of a verb; None if there is no such verb."""
+        name = self._old_verbs.get(name, name)
         verb = self.verbs.get(name)
         if verb is None:
             return None

@@ -11,7 +11,7 @@ import click
 
 from orchestrator import __version__
 from orchestrator.cli.lazy_group import LazyGroup, Verb
-from orchestrator.domain.commands.catalog import GOAL_VERBS
+from orchestrator.domain.commands.catalog import GOAL_VERBS, OLD_VERBS
 from orchestrator.errors import OrchestrateError
 from orchestrator.redact.process_protection import protect_process
 from worktrees.errors import GitError
@@ -49,7 +49,7 @@ VERBS = {
 SECTIONS = {
     "Start": ("init", "doctor", "plan", "run", "migrate", "demo"),
     "Watch": ("status", "watch", "logs", "show", "diff", "cost", "report"),
-    "Decide": ("inbox", "approve", "deny", "retry", "criterion"),
+    "Decide": ("inbox", "approve", "send-back", "reject", "retry", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "gc", "config", "hands", "completion"),
     "CI": ("ci", "engine"),
@@ -60,7 +60,7 @@ SECTIONS = {
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(cls=LazyGroup, verbs=VERBS, sections=SECTIONS, context_settings=_CONTEXT)
+@click.group(cls=LazyGroup, verbs=VERBS, sections=SECTIONS, old_verbs=OLD_VERBS, context_settings=_CONTEXT)
 @click.version_option(__version__, prog_name="orchestrate")
 def cli() -> None:
     """Carry one large goal for one git repository to a reviewed pull request, unattended.

@@ -1,7 +1,6 @@
 """Show a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
 
 import os
-import shlex
 import sys
 import threading
 import time
@@ -59,8 +58,11 @@ class ProgressWatcher(ABC):
         """Return the commands that answer the question that was just asked; empty for any other event."""
         if self._state is None or not isinstance(recorded.event, ApprovalRequested):
             return ""
-        run, item = self._state.run.run, shlex.quote(recorded.event.approval.item)
-        return f"  answer it: orchestrate approve {run} {item}{self._where}, or deny; or orchestrate watch {run}"
+        run, question = self._state.run.run, self._state.find_question(recorded.event.approval.item)
+        if question is None:
+            return ""
+        others = ", ".join(question.approval.answers[1:])
+        return f"  answer it: orchestrate approve {run} {question.id}{self._where} (or {others}), or watch {run}"
 
     def __enter__(self) -> Self:
         return self
@@ -88,7 +90,7 @@ class _LineWatcher(ProgressWatcher):
         self._thread = threading.Thread(target=self._print_heartbeats, daemon=True)
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
-        _print_messages(self._reporter.render_event(recorded, time.monotonic()))
+        _print_messages(self._reporter.render_event(recorded, time.monotonic(), self._state))
         if answer := self._build_answer_line(recorded):
             print_message(answer)
 
@@ -145,7 +147,8 @@ class _BarWatcher(ProgressWatcher):
 
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         if recorded.event.kind in _NOTABLE:
-            self._progress.console.print(render_event_line(recorded), no_wrap=True, overflow="ellipsis")
+            question_ids = self._state.question_ids if self._state is not None else {}
+            self._progress.console.print(render_event_line(recorded, question_ids), no_wrap=True, overflow="ellipsis")
         if answer := self._build_answer_line(recorded):
             self.show_message(answer)
         self.on_tick()

@@ -12,6 +12,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.hooks import Hook
 from orchestrator.domain.ids import CRITERION_ID_PATTERN, TaskId
 from orchestrator.domain.judging.check import CheckSpec, ReportFormat
+from orchestrator.domain.run.approval import ApprovalDefault
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Criterion
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -73,7 +74,7 @@ class ApprovalSettings(FrozenModel):
     tests: tuple[str, ...] = ()
     budget_factor: Annotated[float, Field(ge=0)] = 2
     expires_s: SecondsOrNone = 0
-    default: Literal["approve", "deny"] = "deny"
+    default: ApprovalDefault = "reject"
     red_gate: Literal["ask", "go-on"] = "ask"
 
 

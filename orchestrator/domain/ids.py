@@ -62,7 +62,7 @@ def get_run_suffix(run: RunId) -> str:
 
 LATEST_RUN = "latest"
 """The name of the latest run, wherever a run is named."""
-_LEAST_RUN_CHARS = 4
+RUN_SUFFIX_CHARS = 4
 """The length of a run's suffix. A shorter name would fit a run by chance."""
 
 
@@ -74,7 +74,7 @@ def find_named_runs(wanted: str, runs: Iterable[RunId]) -> list[RunId]:
     known = list(runs)
     if wanted in known:
         return [RunId(wanted)]
-    if len(wanted) < _LEAST_RUN_CHARS:
+    if len(wanted) < RUN_SUFFIX_CHARS:
         return []
     return [run for run in known if run.startswith(wanted) or get_run_suffix(run) == wanted]
 
@@ -160,6 +160,29 @@ def parse_check_name(check: str) -> str:
     return check.rpartition(".")[0] or check
 
 
+class QuestionId(NamedTuple):
+    """The short name of a question, which stays: `q1` is the first question that its run asked."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"q{self.number}"
+
+
+_QUESTION_ID = compile_lazily(r"q([1-9][0-9]{0,8})\Z")
+
+
+def parse_question_id(word: str) -> QuestionId | None:
+    """Return the question that a word such as `q2` names; None if it is no such name."""
+    found = _QUESTION_ID.match(word)
+    return QuestionId(int(found[1])) if found else None
+
+
+def is_question_name(word: str) -> bool:
+    """Return True if a word can only name a question: `q2`, or a whole item such as `landing/parser@1`."""
+    return "/" in word or parse_question_id(word) is not None
+
+
 def build_approval_item(matter: str, subject: str) -> str:
     """Return the name under which a question is put and answered."""
     return f"{matter}/{subject}"
@@ -185,6 +208,16 @@ def build_plan_subject(task: TaskId, round_number: int) -> str:
     return f"{task}@{round_number}"
 
 
+def parse_plan_task(subject: str) -> TaskId:
+    """Return the planner's task that a question about a plan is about."""
+    return TaskId(subject.rpartition("@")[0])
+
+
+def build_plan_item(task: TaskId, round_number: int) -> str:
+    """Return the name of the question whether the tasks of a planner's round may begin."""
+    return build_approval_item("plan", build_plan_subject(task, round_number))
+
+
 def build_commit_subject(commit: str, group: str = "") -> str:
     """Return the subject of a question about a pull request; `group` names one of several."""
     return f"{group}/{commit[:12]}" if group else commit[:12]
@@ -193,6 +226,11 @@ def build_commit_subject(commit: str, group: str = "") -> str:
 def is_about_group(subject: str) -> bool:
     """Return True if a question is about one of several pull requests."""
     return "/" in subject
+
+
+def build_contract_subject(iteration: int, rejudge_count: int) -> str:
+    """Return the subject of the question whether the contract is extended; another one for what is judged anew."""
+    return f"{iteration}+{rejudge_count}" if rejudge_count else f"{iteration}"
 
 
 def build_progress_subject(topic: str, rejudge_count: int) -> str:

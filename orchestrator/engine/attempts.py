@@ -1,16 +1,18 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event import work
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import Purpose, TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.run.approval import ApprovalDecision
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import find_attempt_veto, notify_attempt_ended
+from orchestrator.engine.person_reviews import build_review_for_attempt, find_landing_answer
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
@@ -20,7 +22,7 @@ from orchestrator.ports.roles import FileBrief, Roles, SessionFailure, WorkBrief
 from worktrees.diffs.file_diffs import diff_trees
 from worktrees.safety.path_rules import escape_path
 
-_WORDS = {"approve": "granted", "deny": "refused"}
+_TIER_WORDS: Mapping[ApprovalDecision, str] = {"approve": "granted", "reject": "refused"}
 
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -81,8 +83,8 @@ async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
     if state.retry is not None and state.retry.turn is not None:
         return await _fork_attempt(context, roles, state, state.retry, state.retry.turn)
-    mode, feedback = _explain_next_attempt(state)
-    if state.attempt and state.candidate and (mode == "revise" or _ran_out(state)):
+    mode, feedback = _explain_next_attempt(context.state, state)
+    if state.attempt and state.candidate and (mode in {"revise", "sent-back"} or _ran_out(state)):
         base, start = state.attempt.base, state.candidate.commit
     else:
         base, start = await context.read_start_commit(), None
@@ -96,6 +98,7 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
         feedback=(*feedback, *_list_tier_answers(context.state, state.spec.id)),
         handoff=state.handoff if mode == "restart" else None,
         note=state.retry.note if state.retry else "",
+        review=await build_review_for_attempt(context, state),
     )
 
 
@@ -131,10 +134,10 @@ def _list_tier_answers(state: RunState, task: TaskId) -> Iterator[str]:
     for wish in state.list_tier_requests(task):
         if wish.decision:
             reason = f" ({wish.reason})" * bool(wish.reason)
-            yield f"{_WORDS[wish.decision]}: {wish.approval.title}{reason}"
+            yield f"{_TIER_WORDS[wish.decision]}: {wish.approval.title}{reason}"
 
 
-def _explain_next_attempt(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:
+def _explain_next_attempt(run: RunState, state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:
     """Return how the next attempt begins, and why the latest one did not land."""
     if state.attempt is None:
         return "fresh", ()
@@ -142,6 +145,9 @@ def _explain_next_attempt(state: TaskState) -> tuple[AttemptMode, tuple[str, ...
         return "restart", _explain_ejection(state.ejection)
     if state.verdict is None:
         return "restart", ()
+    answer = find_landing_answer(run, state)
+    if answer is not None and answer.decision == "send-back":
+        return "sent-back", ()
     verdict = state.verdict.verdict
     return "revise" if verdict.kind == VerdictKind.REVISE else "restart", verdict.reasons
 

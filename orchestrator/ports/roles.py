@@ -8,6 +8,7 @@ from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.ports.hands import Workspace
@@ -39,7 +40,8 @@ class TaskReport(FrozenModel):
 class PlanningBrief(FrozenModel):
     """The brief of a planner. `reports` and `taken` are empty in its first round.
 
-    `met` are the ids of criteria that the base met already, as far as the harness can tell.
+    `met` are the ids of criteria that the base met already, as far as the harness can tell. `review` is what a person
+    said of the plan of the round before, which was sent back.
     """
 
     task: Task
@@ -52,6 +54,7 @@ class PlanningBrief(FrozenModel):
     reasons: tuple[str, ...] = ()
     iteration: int = 1
     met: tuple[str, ...] = ()
+    review: PersonReview | None = None
 
 
 class ContextPiece(FrozenModel):

@@ -13,8 +13,10 @@ from uuid import uuid4
 
 from orchestrator.config.layers import ConfigLayer, refuse_zero_budgets
 from orchestrator.config.live_config import build_effective_config
+from orchestrator.domain.commands.answers import Answer, build_answer_event
 from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
+from orchestrator.domain.fold.run import apply_run_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.recovery.ref_repair import needs_ref_repair
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
@@ -101,8 +103,11 @@ def predict_state(location: RunLocation, state: RunState) -> RunState:
         return state
     after = read_state(location.directory.journal)
     for sent in waiting:
-        if not explain_refusal(after, sent.command):
-            apply_command(after, sent.command, sent.by)
+        if explain_refusal(after, sent.command):
+            continue
+        apply_command(after, sent.command, sent.by)
+        if isinstance(sent.command, Answer) and (answered := build_answer_event(after, sent.command, sent.by)):
+            apply_run_event(answered, after)
     return after
 
 

@@ -22,9 +22,12 @@ async def run_notifications(
     if not list_channels(config.notify):
         yield _do_nothing
         return
-    from orchestrator.report.log.event_descriptions import describe_event
+    from orchestrator.report.log.event_descriptions import describe_event_with_questions
 
-    notifier = Notifier(config.notify, journal, root, lambda recorded: describe_event(recorded.event))
+    def describe_recorded(recorded: RecordedEvent) -> str:
+        return describe_event_with_questions(recorded.event, journal.state.question_ids)
+
+    notifier = Notifier(config.notify, journal, root, describe_recorded)
     unsent = list(_iterate_unsent_events(file, journal.state, config))
     journal.listeners.append(notifier.queue_event)
     async with notifier.run_senders(unsent):

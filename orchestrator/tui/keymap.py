@@ -40,6 +40,8 @@ class HelpRow:
 
 
 _PAUSE, _RETRY = "orchestrate pause RUN", "orchestrate retry RUN TASK --note TEXT"
+_REJECT = "orchestrate reject RUN QUESTION"
+_SEND_BACK = "orchestrate send-back RUN QUESTION --note TEXT"
 GLOBAL_KEYS = (
     *(GlobalKey(f"tab-{number}", number, f"tab('{number}')", f"tab {number}", "") for number in "123456"),
     GlobalKey("next-tab", "right_square_bracket", "turn(1)", "next tab"),
@@ -50,8 +52,9 @@ GLOBAL_KEYS = (
     GlobalKey("copy", "y", "copy", "copy what is selected or chosen, also to a file"),
     GlobalKey("help", "question_mark,f1", "help", "all keys"),
     GlobalKey("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
-    GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN ITEM"),
-    GlobalKey("deny", "d", "act('deny')", "answer no, with a note", "orchestrate deny RUN ITEM --reason TEXT"),
+    GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN QUESTION"),
+    GlobalKey("send-back", "b", "act('send-back')", "send back, with a note and commented lines", _SEND_BACK),
+    GlobalKey("reject", "d", "act('reject')", "answer no, with a note", f"{_REJECT} --reason TEXT"),
     GlobalKey("pause", "p", "act('pause')", "pause the run, or go on", f"{_PAUSE}; orchestrate continue RUN"),
     GlobalKey("retry", "r", "act('retry')", "try again, with a note to the worker", _RETRY),
     GlobalKey("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
@@ -61,7 +64,7 @@ GLOBAL_KEYS = (
     GlobalKey("publish", "P", "act('publish')", "open the pull requests now", "orchestrate migrate publish RUN"),
     GlobalKey("editor", "o", "open('editor')", "open a copy of the worktree in $EDITOR"),
     GlobalKey("shell", "exclamation_mark", "open('shell')", "a shell in a copy of the worktree"),
-    GlobalKey("review", "S", "review", "send what was said of lines", _RETRY),
+    GlobalKey("review", "S", "review", "send what was said of lines", f"{_SEND_BACK}; {_RETRY}"),
     GlobalKey("undo", "u", "undo", "take back what was just given"),
     GlobalKey("replay-hold", "full_stop", "replay('hold')", "in a recording: hold it, or go on"),
     GlobalKey("replay-faster", "greater_than_sign", "replay('faster')", "in a recording: twice as fast"),
@@ -74,6 +77,8 @@ GLOBAL_KEYS = (
         "suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", has_priority=True
     ),
 )
+_OLD_NAMES = {"deny": "reject"}
+"""The names of keys in `[tui.keys]` that have changed."""
 _DEFAULT_KEYS: dict[str, str] = {key.id: key.keys for key in GLOBAL_KEYS}
 FOOTER_KEYS = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
 """The keys that the last line always names."""
@@ -82,7 +87,7 @@ PLAYBACK_KEYS = ((".", "hold"), ("< >", "speed"))
 _PASSED_ON = frozenset({"back", "copy"})
 """Keys that a part of a view may take first: they mean the same there, and come here where it has no use for them."""
 _HINTS: Mapping[Activity, Sequence[tuple[str, str]]] = {
-    Activity.ASK: (("a", "approve"), ("d", "deny")),
+    Activity.ASK: (("a", "approve"), ("d", "reject"), ("b", "send back")),
     Activity.STALL: (("K", "stop the command"), ("x", "cancel")),
     Activity.FAIL: (("r", "retry"), ("o", "editor")),
     Activity.STOP: (("r", "retry"),),
@@ -118,6 +123,7 @@ def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
     Raises:
         UsageProblem: it names something that has no key, or one key twice.
     """
+    wanted = _rename_old_keys(wanted)
     if unknown := sorted(set(wanted) - set(_DEFAULT_KEYS)):
         raise UsageProblem(f"[tui.keys] knows no {', '.join(unknown)}; there are {', '.join(_DEFAULT_KEYS)}")
     used: dict[str, str] = {}
@@ -127,6 +133,11 @@ def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
                 raise UsageProblem(f"[tui.keys] gives {one!r} to {used[one]} and to {name}: choose another for one")
             used[one] = name
     return {f"tui.{name}": keys for name, keys in wanted.items()}
+
+
+def _rename_old_keys(wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return `[tui.keys]` with the names that keys have now."""
+    return {_OLD_NAMES.get(name, name): keys for name, keys in wanted.items()}
 
 
 def format_keys(keys: str) -> str:
@@ -144,14 +155,14 @@ def build_help_rows(
         bound: the keys that the view and its part take for themselves, with what they do.
         wanted: `[tui.keys]`.
     """
-    keys_by_id = _DEFAULT_KEYS | dict(wanted)
+    keys_by_id = _DEFAULT_KEYS | _rename_old_keys(wanted)
     passed_on = ",".join(map(keys_by_id.__getitem__, _PASSED_ON)).split(",")
     bound = {key: words for key, words in bound.items() if key not in passed_on}
     global_rows = []
     for key in GLOBAL_KEYS:
         if not bound.keys() >= set(keys_by_id[key.id].split(",")):
             global_rows.append(HelpRow(format_keys(keys_by_id[key.id]), key.words, key.command))
-    global_names = {(format_keys(keys), name) for name, keys in keys_by_id.items()}
+    global_names = {(format_keys(keys), name.replace("-", " ")) for name, keys in keys_by_id.items()}
     own_rows = [HelpRow(*key) for key in own if key not in global_names]
     return [*own_rows, *_list_unnamed_keys(own, bound), _NEXT_PART, *global_rows]
 

@@ -116,7 +116,7 @@ class RunFollower:
         self.print_line(f"{now.title}: {now.done} of {now.total}; {spent}")
         self._print_lines(_render_questions(state))
         if self.input_reader:
-            self.print_line("type a command, as approve 1; ? tells which there are, q leaves")
+            self.print_line("type a command, as approve q1; ? tells which there are, q leaves")
             self.input_reader.start_reading()
 
     def _is_over(self, reader: EventReader, state: RunState) -> bool:
@@ -131,7 +131,7 @@ class RunFollower:
     def _fold_new_events(self, reader: EventReader, state: RunState) -> None:
         for recorded in reader.read_events(after=state.seq):
             apply_read_event(reader.path, state, recorded)
-            self._print_lines(self.narration.render_event(recorded, time.monotonic()))
+            self._print_lines(self.narration.render_event(recorded, time.monotonic(), state))
             if recorded.event.kind == "approval.requested":
                 self._print_lines(_render_questions(state))
 
@@ -155,9 +155,10 @@ class RunFollower:
 
 
 def _render_questions(state: RunState) -> Iterator[str]:
-    """Yield the questions that wait, with the numbers by which they are answered."""
-    for number, one in enumerate(state.pending_approvals, start=1):
+    """Yield the questions that wait, with the ids by which they are answered."""
+    for one in state.pending_approvals:
         asked = one.approval
-        yield f"? {number}  {asked.matter}  {to_one_line(asked.title)}  (approve {number}, or deny {number} REASON)"
+        answers = ", ".join(f"{answer} {one.id}" for answer in asked.answers)
+        yield f"? {one.id}  {asked.matter}  {to_one_line(asked.title)}  ({answers})"
         for text in asked.detail[:8]:
             yield f"     {to_one_line(text)}"

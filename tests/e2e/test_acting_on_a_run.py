@@ -44,9 +44,9 @@ async def test_a_landing_that_waits_is_approved_by_keys_and_lands(tmp_path: Path
         pressed = time.monotonic()
         app.command_bar.clock = lambda: pressed
         await pilot.press("escape", "a", "a")
-        await until(pilot, "approve landing/a@1  in ")
+        await until(pilot, "approve q1 landing/a@1  in ")
         app.command_bar.clock = lambda: time.monotonic() + 5
-        await until(pilot, "yes by ")
+        await until(pilot, "approved by ")
         await until(pilot, "ENDED")
         assert app.view_model is not None
         assert app.view_model.connection == Connection.ENDED

@@ -23,7 +23,7 @@ def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing
     run.wake()
     run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
     assert run.says("approve", "latest").code == 0
-    late = run.says("deny", "latest", "landing/a@1", "--json")
+    late = run.says("reject", "latest", "landing/a@1", "--json")
     assert (late.code, bool(late.json["refused"])) == (2, True)
     run.wait_for_the_end()
     assert Counter(recorded.event.kind for recorded in run.events())["landing.finished"] == 1

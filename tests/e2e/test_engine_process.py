@@ -83,10 +83,10 @@ def test_an_answer_from_another_shell_wakes_a_run_that_nobody_works_on(tmp_path:
     run = SleepyRun(tmp_path, sleep_s=0.1)
     asked = run.says(*run.words, "--approval", "pr")
     assert (asked.code, processes_about(tmp_path)) == (6, [])
-    assert run.says("inbox").out.startswith("1  pull-request/")
-    wrong = run.says("approve", "latest", "2")
-    assert (wrong.code, "nothing is asked under the number 2" in wrong.err) == (2, True)
-    answers = [run.begin("approve", "latest", "1") for _ in range(2)]
+    assert run.says("inbox").out.startswith("q1  pull-request/")
+    wrong = run.says("approve", "latest", "q2")
+    assert (wrong.code, "has asked no q2" in wrong.err) == (2, True)
+    answers = [run.begin("approve", "latest", "q1") for _ in range(2)]
     for answer in answers:
         answer.communicate(timeout=300)
     run.wait_for_the_end()

@@ -40,9 +40,9 @@ async def test_without_a_screen_there_are_lines_without_escape_codes_and_the_run
 
         assert done.code == 6, done.err
         assert "\x1b" not in done.out + done.err
-        assert "? 1  pull-request" in done.out
+        assert "? q1  pull-request" in done.out
         assert "  or: orchestrate approve " in done.out
-        assert "(or deny)" in done.out
+        assert "(or reject)" in done.out
 
 
 async def test_standard_error_in_a_file_gets_no_screen(asking: Bench) -> None:
@@ -55,11 +55,11 @@ async def test_standard_error_in_a_file_gets_no_screen(asking: Bench) -> None:
 
 @pytest.mark.slow
 async def test_what_a_run_asks_is_answered_by_typing_and_it_goes_on_to_its_end(asking: Bench) -> None:
-    code, said = _typed(asking, ("watch",), ("approve 7", "approve 1"), subprocess.STDOUT, TERM="dumb")
+    code, said = _typed(asking, ("watch",), ("approve q7", "approve q1"), subprocess.STDOUT, TERM="dumb")
 
     assert code == 0, said
-    assert "nothing is asked under the number 7" in said
-    assert re.search(r"answers approve to \S+", said)
+    assert "has asked no q7" in said
+    assert re.search(r"q1 \S+ approved by \S+", said)
     assert "pull request (local)" in said
     assert "\x1b" not in said
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.demo.runs import hash_checkout
+from orchestrator.domain.ids import TaskId
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import read_all_events
 from tests.running import stories
@@ -25,6 +26,7 @@ from tests.running.killing import (
     unsettled,
 )
 from tests.running.projects import git, refs, tree_at
+from tests.running.scripts import reviews, worker_ends, writes
 from tests.running.stories import goal
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
@@ -101,6 +103,22 @@ def test_a_command_that_is_being_taken_at_a_kill_is_taken_once(tmp_path: Path) -
     result = as_json(start.resume())
     kinds = Counter(one.event.kind for one in read_all_events(Path(result["journal"])))
     assert (result["outcome"], kinds["approval.decided"], kinds["pr.opened"]) == ("done", 1, 1)
+
+
+def test_what_is_sent_back_reaches_the_worker_also_after_kills_on_the_way(tmp_path: Path) -> None:
+    start = goal(tmp_path, corrections=(writes("sum", "why.txt", "why\n"), worker_ends("sum"), reviews("sum")))
+    review = ("--approval", "review", "--set", 'approval.paths=["calc.py"]')
+    assert orchestrate(*start.words, *start.where, *review, cwd=tmp_path, env=start.env).code == 6
+    answer = orchestrate("send-back", "q1", "--note", "say why", "--no-wake", *start.where, cwd=tmp_path, env=start.env)
+    assert answer.code == 0, answer.err
+    for moment in ("inbox.after-record", "snapshot.before-done", "candidate.before-done"):
+        assert die(start, moment, ("resume",)), moment
+    assert start.resume().code == 6
+    assert orchestrate("approve", "q2", "--no-wake", *start.where, cwd=tmp_path, env=start.env).code == 0
+    result = as_json(start.resume())
+    state = read_state(Path(result["journal"]))
+    assert (result["outcome"], [one.mode for one in state.tasks[TaskId("sum")].attempts][-1]) == ("done", "sent-back")
+    assert "why.txt" in git(tmp_path / "repo", "ls-tree", "--name-only", result["pr_branch"]).split()
 
 
 def _check(story: Story, deaths: Deaths, root: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.app.run_execution import RunExit
-from orchestrator.domain.commands.definitions import Approve, Configure, Deny, Pause
+from orchestrator.domain.commands.definitions import Approve, Configure, Pause, Reject
 from orchestrator.domain.event.forge import ChecksSeen, PrClosed
 from orchestrator.domain.event.run import IterationJudged, IterationStarted, PrOpened
 from orchestrator.errors import LimitReached
@@ -156,10 +156,12 @@ async def test_a_no_leaves_what_landed_as_it_is_and_ends_the_run(bench: Bench, m
     while ended.exit_code == 6:
         (asked,) = ended.state.pending_approvals
         item, is_it = asked.approval.item, asked.approval.matter == matter
-        send_command(RunDirectory(latest(bench)), Deny(item=item, reason="not today") if is_it else Approve(item=item))
+        send_command(
+            RunDirectory(latest(bench)), Reject(item=item, reason="not today") if is_it else Approve(item=item)
+        )
         ended = await run.resume(*one("a"))
     assert (ended.exit_code, len(run.forge.pulls), run.forge.merges) == (0, pulls, 0)
-    assert sum("denied by" in notice.text for notice in ended.state.notices) == 1
+    assert sum("rejected by" in notice.text for notice in ended.state.notices) == 1
 
 
 async def test_a_run_that_waits_for_checks_can_be_paused(bench: Bench) -> None:

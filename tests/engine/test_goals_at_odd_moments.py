@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.commands.definitions import AddCriterion, Approve, Cancel, Command, Deny, InboxCommand, Retry
+from orchestrator.domain.commands.definitions import AddCriterion, Approve, Cancel, Command, InboxCommand, Reject, Retry
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ModelFailed
 from orchestrator.domain.ids import TaskId
@@ -38,7 +38,7 @@ def misses(name: str, *met: str) -> ScriptedReply:
 
 @pytest.mark.parametrize(
     ("answer", "met"),
-    [(Approve(item="contract/1"), ("docs", "b")), (Deny(item="contract/1"), ("b",))],
+    [(Approve(item="contract/1"), ("docs", "b")), (Reject(item="contract/1"), ("b",))],
     ids=["yes", "no"],
 )
 async def test_an_answer_about_the_contract_holds_for_what_was_asked_alone(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.run_execution import RunExit
-from orchestrator.domain.commands.definitions import Approve, Command, Deny
+from orchestrator.domain.commands.definitions import Approve, Command, Reject
 from orchestrator.domain.event.work import AttemptStarted, SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.tier import Tier
@@ -65,7 +65,7 @@ async def test_a_granted_wish_raises_the_tier_of_that_task_alone(bench: Bench) -
 async def test_a_refused_wish_is_told_to_the_next_attempt_and_not_asked_again(bench: Bench) -> None:
     items = wishing(ASKS)
     await bench.run(*items)
-    say(bench, Deny(item="tier/a/2", reason="vendored in lib/"))
+    say(bench, Reject(item="tier/a/2", reason="vendored in lib/"))
     ended = await bench.resume(*items)
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED)
     assert any("vendored in lib/" in line for line in events(ended, AttemptStarted)[-1].attempt.feedback)

@@ -11,8 +11,8 @@ from orchestrator.domain.commands.definitions import (
     Command,
     Configure,
     Continue,
-    Deny,
     Pause,
+    Reject,
     Retry,
     Stop,
 )
@@ -68,7 +68,7 @@ async def test_a_landing_that_is_not_approved_rejects_its_task_with_the_reason(b
     review = {"mode": "review", "paths": ["a.txt"]}
     ended = await bench.run(*TWO, approval=review)
     assert status(ended, "a") == TaskStatus.QUEUED
-    say(bench, Deny(item=question(ended), reason="not this way"))
+    say(bench, Reject(item=question(ended), reason="not this way"))
     again = await bench.resume(*TWO)
     assert (status(again, "a"), status(again, "b")) == (TaskStatus.REJECTED, TaskStatus.CANCELLED)
     assert "not this way" in reason(again, "a")
@@ -177,7 +177,7 @@ async def test_continue_without_a_pause_changes_nothing_and_is_no_mistake(bench:
     assert (taken.refused, ended.exit_code) == ("", 0)
 
 
-@pytest.mark.parametrize(("command", "said"), [(Stop(), "had ended"), (Deny(item="x"), "x")])
+@pytest.mark.parametrize(("command", "said"), [(Stop(), "had ended"), (Reject(item="x"), "x")])
 async def test_what_makes_no_sense_is_refused_and_recorded(bench: Bench, command: Command, said: str) -> None:
     items: list[ScriptedReply] = one("a")
     await bench.run(*items[:2])

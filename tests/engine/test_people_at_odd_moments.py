@@ -106,11 +106,13 @@ async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_keeps
 async def test_what_is_asked_of_a_run_that_was_given_up_can_no_longer_be_answered(bench: Bench) -> None:
     await bench.run(*one("a"), approval={"mode": "pr"})
     say(bench, Cancel())
-    item = (await bench.resume(*one("a"))).state.pending_approvals[0].approval.item
+    given_up = (await bench.resume(*one("a"))).state
+    assert given_up.pending_approvals == []
+    (item,) = given_up.approvals
     say(bench, Approve(item=item))
     ended = await bench.resume(*one("a"))
     (answer,) = [taken for taken in events(ended, CommandTaken) if isinstance(taken.command, Approve)]
-    assert answer.refused == "the run has ended: cancelled"
+    assert answer.refused == f"q1 {item} is closed: the run has ended (cancelled); waiting: nothing"
 
 
 async def test_who_resumes_a_run_takes_back_a_pause_that_nobody_has_taken_yet(bench: Bench) -> None:

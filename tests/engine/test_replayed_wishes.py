@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Deny
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Reject
 from orchestrator.domain.ids import TaskId
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.run_control.control import send_command
@@ -20,7 +20,7 @@ def say(bench: Bench, command: Command) -> None:
     send_command(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
 
 
-@pytest.mark.parametrize("said", [Approve(item=ITEM), Deny(item=ITEM, reason="vendored")], ids=lambda one: one.do)
+@pytest.mark.parametrize("said", [Approve(item=ITEM), Reject(item=ITEM, reason="vendored")], ids=lambda one: one.do)
 async def test_a_wish_is_answered_as_it_was_then(bench: Bench, said: Command) -> None:
     items = wishing(ASKS)
     await bench.run(*items, **RULES)
@@ -36,4 +36,4 @@ async def test_a_wish_that_nobody_answered_ends_the_replay_where_the_run_was_ste
     assert (await bench.resume(*wishing(ASKS))).exit_code == 4
     report = await again(bench)
     assert report.exit_code == 1
-    assert f"waits for an answer to {ITEM}" in report.divergences[0].what
+    assert f"waits for an answer to q1 {ITEM}" in report.divergences[0].what

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.commands.definitions import Approve, Deny, RetryFiles, Revise
+from orchestrator.domain.commands.definitions import Approve, Reject, RetryFiles, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
+from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.report.migration.burndown import build_burndown
 from orchestrator.report.migration.burndown_text import render_files_line
@@ -66,7 +67,7 @@ async def test_a_sample_that_fails_stops_the_run_before_the_rest_and_says_how_it
     assert "0 of 2 files of the sample landed" in asked.approval.title
     assert any("wrong is not allowed" in line for line in asked.approval.detail)
     assert sum(status == "discovered" for status in eight.statuses().values()) == 14
-    ended = await eight.say(Deny(item=asked.approval.item, reason="not like this"))
+    ended = await eight.say(Reject(item=asked.approval.item, reason="not like this"))
     assert sum(status == "skipped" for status in eight.statuses().values()) == 14
     assert ended.exit_code == 4
 
@@ -86,7 +87,7 @@ async def test_a_no_to_a_later_pass_is_no_yes_of_an_earlier_one(tmp_path: Path) 
     assert (await migrated.run(given, approval={"mode": "review"})).exit_code == 6
     ended = await migrated.say(Approve(item="landing/wave 1 pass 1"))
     assert (ended.exit_code, migrated.statuses()["tests/a.txt"]) == (6, "merged")
-    ended = await migrated.say(Deny(item="landing/wave 1 pass 2", reason="not this way"))
+    ended = await migrated.say(Reject(item="landing/wave 1 pass 2", reason="not this way"))
     assert migrated.statuses() == {"tests/a.txt": "merged", "tests/b.txt": "rejected"}
     assert "not this way" in ended.state.migration.files["tests/b.txt"].reason
     assert len(ended.state.landings) == 1
@@ -162,6 +163,12 @@ async def test_what_a_person_wants_tried_again_waits_for_no_answer_to_another_qu
     flag.write_text("new")
     ended = await eight.say(RetryFiles(files=("b/1.txt",), note="the tool is mended"))
     assert (eight.statuses()["b/1.txt"], eight.statuses()["a/1.txt"]) == ("merged", "rejected")
+    assert [one.approval.item for one in ended.state.pending_approvals] == [asked.approval.item]
+    ended = await eight.say(RetryFiles(files=("a/1.txt", "c/1.txt")))
+    assert (ended.exit_code, ended.state.pending_approvals) == (0, []), "nothing fails any more that it was asked for"
+    await eight.say(Approve(item=asked.approval.item))
+    closed = "is closed: no file fails any more in the way that it was about; waiting: nothing"
+    assert [taken.refused for taken in eight.events(CommandTaken)][-1].endswith(closed)
 
 
 async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.config.layers import get_user_config_path
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.migrate.models.file_tasks import build_file_task_id
 from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
@@ -85,8 +86,11 @@ report = "exit-code"
 """
 
 
-def goal(place: Path, *others: str) -> Start:
-    """Tasks one after the other, the first of which is red at first; `others` are more of them, side by side."""
+def goal(place: Path, *others: str, corrections: Sequence[ScriptedReply] = ()) -> Start:
+    """Tasks one after the other, the first of which is red at first; `others` are more of them, side by side.
+
+    `corrections` are what follows once the first one could land.
+    """
     last = {"key": "more", "depends_on": ["sum"]}
     items = [
         plans("root", {"key": "sum"}, *({"key": name, "depends_on": ["sum"]} for name in others), last),
@@ -95,6 +99,7 @@ def goal(place: Path, *others: str) -> Start:
         edits("sum", "calc.py", BROKEN, "    return b + a\n"),
         worker_ends("sum"),
         reviews("sum"),
+        *corrections,
         writes("more", "more.txt", "more\n"),
         uses("worker", "more", "shell", command="echo much >> more.txt"),
         worker_ends("more"),

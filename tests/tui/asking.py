@@ -13,10 +13,10 @@ AT_WORK = 60
 LATER = 145
 """One at which a candidate has been ejected and others have been judged."""
 LANDING = Approval(
-    item="landing/discounts@1",
+    item="landing/discounts@2",
     matter="landing",
-    subject="discounts@1",
-    title="land discounts@1: 2 files, +9 −1 lines",
+    subject="discounts@2",
+    title="land discounts@2: 2 files, +9 −1 lines",
     detail=("it changes a path to be looked at: shop/[bold]\x1b[31mprices.py",),
 )
 TIERS = tuple(

@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Deny, Pause, Retry
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Pause, Reject, Retry, SendBack
 from orchestrator.domain.event.people import ApprovalRequested, CommandTaken
 from orchestrator.domain.ids import TaskId
 from orchestrator.tui.app import Dashboard
@@ -63,14 +63,14 @@ async def test_an_approval_is_sent_once_however_often_it_is_pressed_and_wakes_an
     async with app.run_test(size=(120, 30)) as pilot:
         clock = Clock(app)
         await pilot.press("4", "a", "a")
-        assert (sent.commands, held(app)) == ([], " approve landing/discounts@1  in 5 s  u undo")
+        assert (sent.commands, held(app)) == ([], " approve q1 landing/discounts@2  in 5 s  u undo")
         clock.passes(4.9)
         assert sent.commands == []
         clock.passes(0.1)
         await pilot.press("a")
         clock.passes(60)
         assert (sent.commands, sent.woken > 0) == ([Approve(item=LANDING.item)], True)
-        assert held(app) == " sent: approve landing/discounts@1  until an engine takes it"
+        assert held(app) == " sent: approve q1 landing/discounts@2  until an engine takes it"
         at = source.events[-1].at
         source.happens(CommandTaken(key="key-1", by="ada", sent_at=at, command=sent.commands[0]))
         source.answered(LANDING.item)
@@ -79,7 +79,7 @@ async def test_an_approval_is_sent_once_however_often_it_is_pressed_and_wakes_an
         clock.passes(60)
         await pilot.pause()
         assert len(sent.commands) == 1
-        assert any("approve landing/discounts@1: taken" in words for words in said(app))
+        assert any("approve q1 landing/discounts@2: taken" in words for words in said(app))
 
 
 async def test_what_is_taken_back_within_five_seconds_is_never_sent() -> None:
@@ -155,7 +155,7 @@ async def test_a_command_that_cannot_be_sent_is_told_and_not_sent_later() -> Non
         assert any("not sent: cannot write the inbox" in words for words in said(app))
 
 
-@pytest.mark.parametrize("keys", [["a"], ["d"], ["t"], ["p"], ["r"], ["x"], ["K"], [":", *"pause", "enter"]], ids=str)
+@pytest.mark.parametrize("keys", [["a"], ["d"], ["b"], ["p"], ["r"], ["x"], ["K"], [":", *"pause", "enter"]], ids=str)
 async def test_a_dashboard_that_may_only_look_sends_nothing_and_says_so(keys: list[str]) -> None:
     sent = Sent()
     app = dashboard(Asking(LATER, LANDING), sent, DashboardSettings(is_read_only=True))
@@ -171,11 +171,11 @@ async def test_a_dashboard_that_may_only_look_sends_nothing_and_says_so(keys: li
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        (["d", *"no tests", "enter"], [Deny(item=LANDING.item, reason="no tests")]),
-        (["d", "enter"], [Deny(item=LANDING.item)]),
+        (["d", *"no tests", "enter"], [Reject(item=LANDING.item, reason="no tests")]),
+        (["d", "enter"], [Reject(item=LANDING.item)]),
         (["d", "escape"], []),
-        (["t", "enter", "escape"], []),
-        (["t", *"add one", "enter"], [Deny(item=LANDING.item, reason="add one")]),
+        (["b", "enter", "escape"], []),
+        (["b", *"add one", "enter"], [SendBack(item=LANDING.item, note="add one")]),
         (["r", *"look at x", "enter"], [Retry(task=TaskId("discounts"), note="look at x")]),
         (["p"], [Pause()]),
     ],
@@ -241,7 +241,7 @@ async def test_an_engine_that_never_takes_anything_is_started_three_times_and_th
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.pause()
         clock = Clock(app)
-        await types(app, pilot, "approve 1")
+        await types(app, pilot, "approve q1")
         for _ in range(20):
             clock.passes(21.0)
         await pilot.pause()

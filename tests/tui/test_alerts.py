@@ -42,7 +42,7 @@ def test_questions_stops_stalls_and_budgets_are_news() -> None:
     source = Asking(AT_WORK)
     assert names(source) == []
     source.happens(RunPaused(reason="stopped by Ctrl-C", exit=130))
-    assert names(Asking(LATER, LANDING)) == ["ask/landing/discounts@1"]
+    assert names(Asking(LATER, LANDING)) == ["ask/landing/discounts@2"]
     assert names(source) == [f"paused/{source.state.epoch}"]
     waiting = Asking(AT_WORK)
     (session,) = {intent.session for intent in waiting.state.open_intents.values() if hasattr(intent, "session")}

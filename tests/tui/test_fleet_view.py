@@ -94,7 +94,7 @@ async def test_the_last_line_says_what_helps_the_row_with_the_cursor(fleet: RunD
     app = dashboard(Shown(fleet))
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "? ask" in screen(app)[5])
-        assert "a approve  d deny" in screen(app)[-1]
+        assert "a approve  d reject" in screen(app)[-1]
         app.query_one(Table).move_to("session:task-005@1/worker")
         await until(pilot, lambda: "approve" not in screen(app)[-1])
 

@@ -41,7 +41,7 @@ async def test_a_question_says_since_when_who_asks_and_what_it_blocks() -> None:
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.press("4")
         await pilot.pause()
-        (row,) = [line for line in seen(app)[2:] if line.lstrip("│> ").startswith("1 ")]
+        (row,) = [line for line in seen(app)[2:] if line.lstrip("│> ").startswith("q1 ")]
         for word in ("1m", "queue discounts", "landing", "waits", "discounts and 1 after it"):
             assert word in row
         assert "4 Inbox(1)" in seen(app)[1]
@@ -54,15 +54,15 @@ async def test_answers_stand_below_what_waits_and_cursor_and_place_stay() -> Non
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press("4", "j", "j", "enter")
         detail = app.view_stack.current_view.query_one(TextPager)  # type: ignore[union-attr]
-        source.answered(TIERS[0].item, by="grace", reason="vendored")
+        source.answered(TIERS[0].item, by="ada", reason="vendored")
         app.update_from_source()
         await pilot.pause()
-        assert "item      landing/discounts@1" in "\n".join(seen(app))
+        assert "item      q3 landing/discounts@2" in "\n".join(seen(app))
         await pilot.press("escape")
         await pilot.pause()
         assert not detail.has_focus
         rows = [line for line in seen(app)[4:] if line[0] == "│" and ("landing" in line or "tier" in line)]
-        assert "yes by grace" in rows[2]
+        assert "approved by ada" in rows[2]
         assert "vendored" in rows[2]
         assert rows[1].startswith("│>")
         assert app.view_stack.current_view.selected_subjects[0].id == LANDING.item  # type: ignore[union-attr]

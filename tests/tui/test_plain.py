@@ -31,7 +31,7 @@ def followed(directory: RunDirectory, typed: bytes, sent: Sent) -> list[str]:
 
 def test_typing_what_is_no_text_ends_nothing(directory: RunDirectory) -> None:
     sent = Sent()
-    said = followed(directory, b"\xff\xfe\napprove 1\n", sent)
+    said = followed(directory, b"\xff\xfe\napprove q1\n", sent)
     assert any("no such command" in line for line in said)
     assert [command.do for command in sent.commands] == ["approve"]
 

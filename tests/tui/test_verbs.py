@@ -13,14 +13,15 @@ from orchestrator.domain.commands.definitions import (
     Cancel,
     Command,
     Continue,
-    Deny,
     DropCriterion,
     HoldShard,
     Pause,
     Publish,
+    Reject,
     Retry,
     RetryFiles,
     RollbackShards,
+    SendBack,
     SkipFiles,
     Stop,
     StopCall,
@@ -28,6 +29,7 @@ from orchestrator.domain.commands.definitions import (
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.migration.files import Shard
 from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.person_review import ReviewComment
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.tui.commands.parser import parse_commands
@@ -43,6 +45,7 @@ REJECTED = next(
 )
 SHELL = "tool/work:discounts@2/0/1"
 CHOSEN = [Subject("task", CSV)]
+TWO_LINES = (ReviewComment(path="a.py", line=3, text="why"), ReviewComment(path="b.py", line=9, text="x"))
 
 
 def goal() -> RunState:
@@ -58,11 +61,12 @@ def migration() -> RunState:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("approve 1", [Approve(item=LANDING.item)]),
+        ("approve q1", [Approve(item=LANDING.item)]),
         (":approve tier/reporting/csv/1", [Approve(item=TIERS[0].item)]),
-        ('approve 2 --reason "looked at it"', [Approve(item=TIERS[0].item, reason="looked at it")]),
-        ("deny 2 vendored already", [Deny(item=TIERS[0].item, reason="vendored already")]),
-        ("deny", [Deny(item=TIERS[0].item)]),
+        ('approve q2 --reason "looked at it"', [Approve(item=TIERS[0].item, reason="looked at it")]),
+        ("reject q2 vendored already", [Reject(item=TIERS[0].item, reason="vendored already")]),
+        ("deny", [Reject(item=TIERS[0].item)]),
+        ("send-back q1 --comment a.py:3=why --comment b.py:9=x", [SendBack(item=LANDING.item, comments=TWO_LINES)]),
         ("pause the provider is slow", [Pause(reason="the provider is slow")]),
         ("orchestrate continue", [Continue()]),
         ('retry discounts "look at x"', [Retry(task=DISCOUNTS, note="look at x")]),
@@ -103,15 +107,15 @@ def test_a_line_about_a_migration_names_files_and_shards(text: str, expected: Se
     [
         ("", "no command is given"),
         ("launch", "no such command 'launch'; there are approve"),
-        ("approve 9", "nothing is asked under the number 9; waiting: landing/discounts@1"),
+        ("approve q9", "has asked no q9; waiting: q1 landing/discounts@2"),
         ("retry discounts --from soon", "is not a valid integer"),
         ("retry discounts --attempt 1", "--attempt says whose turn is meant"),
         ("retry discounts --form 1", "no such option for retry: --form; there are --note"),
-        ("deny 1 --reason", "option '--reason' requires an argument"),
+        ("reject q1 --reason", "option '--reason' requires an argument"),
         ('retry "discounts', "No closing quotation"),
         ("criterion add", "say what is asked for"),
         ("stop-call root", "is using no tool now"),
-        (f"approve {'9' * 5_000}", "nothing is asked under the number"),
+        (f"approve {'9' * 5_000}", "names no question"),
         (f"retry discounts --from {'9' * 5_000}", "is not a valid integer"),
     ],
 )

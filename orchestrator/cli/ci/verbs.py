@@ -20,11 +20,13 @@ from orchestrator.cli.control.delivery import deliver_command
 from orchestrator.cli.documents import CiEventDocument
 from orchestrator.cli.flags import Flags, build_options
 from orchestrator.cli.output import exit_with, print_document, print_lines, print_object
-from orchestrator.domain.commands.definitions import Approve, Deny
+from orchestrator.domain.commands.catalog import GOAL_VERBS, OLD_VERBS
+from orchestrator.domain.ids import is_question_name
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.project.options import Options
+from orchestrator.report.command_builder import build_command
 
 _MIN_BEATS = 2
 _GOAL_CHARS = 200
@@ -116,26 +118,40 @@ def _build_job_request(goal: str, given: _JobArguments) -> JobRequest:
 
 
 @click.command("answer")
-@click.argument("words", nargs=-1, required=True, metavar="approve|deny [ITEM]")
+@click.argument("words", nargs=-1, required=True, metavar="approve|send-back|reject [QUESTION]")
 @click.option("--key", required=True, metavar="KEY", help="Of the jobs that carry the run on.")
-@click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
+@click.option("--reason", "--note", "note", default="", help="Why, or what is to be changed; it goes to whoever asked.")
 @arguments.common_options
-def answer_command(words: tuple[str, ...], key: str, reason: str, repo: Path, state: str, as_json: bool) -> None:
+def answer_command(words: tuple[str, ...], key: str, note: str, repo: Path, state: str, as_json: bool) -> None:
     """Answer what the run of KEY asks, from what was fetched into this clone; `ci run` then goes on with the answer.
 
-    ITEM is a name or a number as `orchestrate inbox` lists them; it may be left out where only one thing is asked.
+    QUESTION is an id or an item as `orchestrate inbox` lists them; it may be left out where only one thing is asked.
 
     \b
     orchestrate ci answer --key issue-12 approve
-    orchestrate ci answer --key issue-12 deny 2 --reason "leave the parser alone"
+    orchestrate ci answer --key issue-12 send-back q2 --note "keep the old file format"
+    orchestrate ci answer --key issue-12 reject q2 --reason "leave the parser alone"
     """
-    verb, *rest = " ".join(words).split()
-    if verb not in {"approve", "deny"} or len(rest) > 1:
-        raise click.UsageError("say approve or deny, and at most one ITEM")
+    verb, _, rest = " ".join(words).strip().partition(" ")
+    verb = OLD_VERBS.get(verb, verb)
+    entry = GOAL_VERBS.get(verb)
+    if entry is None or entry.target != "question":
+        raise click.UsageError("say approve, send-back or reject, and at most one QUESTION")
+    question, said = _split_question_and_note(rest.strip())
+    if said and verb == "approve":
+        raise click.UsageError(f"{said!r} stands behind the QUESTION: give a reason with --reason")
     location, run_state = anyio.run(import_run_of_key, Options(repo, Flags(state=state).values), key)
-    item = select_waiting_item(run_state, rest[0] if rest else "")
-    answer = Approve(item=item, reason=reason) if verb == "approve" else Deny(item=item, reason=reason)
+    item = select_waiting_item(run_state, question)
+    answer = build_command(entry, {"item": item, entry.note_option: note or said})
     deliver_command(location, run_state, answer, wake=False, as_json=as_json)
+
+
+def _split_question_and_note(text: str) -> tuple[str, str]:
+    """Return the question that the words after the verb begin with, empty if with none, and the other words."""
+    first, _, rest = text.partition(" ")
+    if is_question_name(first) or first.isdecimal():
+        return first, rest.strip()
+    return "", text
 
 
 @click.command("event")

@@ -10,9 +10,12 @@ from orchestrator.cli.flags import Flags
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.domain.commands.answers import Answer, get_decision
 from orchestrator.domain.commands.definitions import Cancel, Command, Continue
 from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.run.approval import DECISION_WORDS, ApprovalState
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.project.options import Options
@@ -49,13 +52,8 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
     Raises:
         UsageProblem: the run refuses the command.
     """
-    outcome: str | None = None
-    key, preview = "", _preview(state, command)
-    is_live = has_live_engine(place.directory)
-    if isinstance(command, Continue):
-        outcome = explain_nothing_to_continue(predict_state(place, state), is_live) or None
-    if outcome is None and not is_live:
-        outcome = explain_refusal(predict_state(place, state), command) or None
+    key, preview, question = "", _preview(state, command), _find_answered_question(state, command)
+    outcome = _explain_early_refusal(place, state, command) or None
     if outcome is None:
         key = send_command(place.directory, command)
         if wake or has_live_engine(place.directory):
@@ -67,15 +65,29 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
             do=command.do,
             taken=outcome is not None,
             refused=outcome,
+            question=str(question.id) if question else None,
+            title=question.approval.title if question else None,
             cancelled=None if outcome else preview,
         )
         print_object(document.as_object())
     elif not outcome:
-        _print_words(place, command, outcome, wake)
+        _print_words(place, _describe_outcome(command, question, outcome), wake)
         if preview is not None:
             print_lines(render_cancellation(preview))
     if outcome:
         raise UsageProblem(outcome)
+
+
+def _explain_early_refusal(place: RunLocation, state: RunState, command: Command) -> str:
+    """Return why a command makes no sense, as far as that is known before an engine takes it; empty if it may."""
+    is_live = has_live_engine(place.directory)
+    if isinstance(command, Continue):
+        problem = explain_nothing_to_continue(predict_state(place, state), is_live)
+        if problem or is_live:
+            return problem
+    if is_live:
+        return ""
+    return explain_refusal(predict_state(place, state), command)
 
 
 def _preview(state: RunState, command: Command) -> Cancellation | None:
@@ -85,9 +97,24 @@ def _preview(state: RunState, command: Command) -> Cancellation | None:
     return None
 
 
-def _print_words(place: RunLocation, command: Command, outcome: str | None, wake: bool) -> None:
+def _find_answered_question(state: RunState, command: Command) -> ApprovalState | None:
+    """Return the question that a command answers; None for any other command, and where there is none such."""
+    return state.find_question(command.item) if isinstance(command, Answer) else None
+
+
+def _describe_outcome(command: Command, question: ApprovalState | None, outcome: str | None) -> str:
+    """Return what became of a command: `approved q2: land parser@1: 3 files, +10 −2 lines`."""
+    if question is None or not isinstance(command, Answer):
+        return f"{command.do}: {'waits for the next engine' if outcome is None else 'taken'}"
+    title = to_one_line(question.approval.title)
+    if outcome is None:
+        return f"{command.do} {question.id}: waits for the next engine ({title})"
+    return f"{DECISION_WORDS[get_decision(command)]} {question.id}: {title}"
+
+
+def _print_words(place: RunLocation, words: str, wake: bool) -> None:
     run = place.directory.run
-    print_message(f"{command.do}: {'waits for the next engine' if outcome is None else 'taken'}")
+    print_message(words)
     if wake and has_live_engine(place.directory):
         print_message(f"run {run} goes on in the background; see: orchestrate status {run}")
 

@@ -8,17 +8,24 @@ import click
 
 from orchestrator.cli.arguments import common_options
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
-from orchestrator.cli.documents import InboxDocument, SentCommand
+from orchestrator.cli.documents import InboxDocument, SentCommand, WaitingQuestion
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS
-from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
+from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandArgument, CommandOption, Target
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
-from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
+from orchestrator.domain.ids import (
+    ROOT_TASK,
+    RUN_SUFFIX_CHARS,
+    SessionId,
+    TaskId,
+    is_question_name,
+    parse_effect_name,
+)
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.report.command_builder import build_command, build_criterion
-from orchestrator.report.rows.questions import get_question_item
+from orchestrator.report.command_builder import build_command, build_criterion, parse_comments
+from orchestrator.report.rows.questions import get_only_question_item, get_question_item
 from orchestrator.run_control.control import RunLocation, predict_state
 
 Fields = dict[str, Any]
@@ -36,16 +43,21 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
             mean what they say.
     """
 
-    def run_verb(run: str, *, repo: Path, state: str, as_json: bool, no_wake: bool = False, **values: Any) -> None:  # noqa: ANN401
+    def run_verb(
+        run: str | None,
+        *,
+        repo: Path,
+        state: str,
+        as_json: bool,
+        no_wake: bool = False,
+        **values: Any,  # noqa: ANN401
+    ) -> None:
+        if entry.target == "question":
+            run, values["item"] = _split_run_and_question(run, values["item"])
         place, run_state = find_commanded_run(run, repo, state)
         if entry.target in resolvers:
             values = resolvers[entry.target](place, run_state, values)
-        wake = {
-            "never": False,
-            "always": True,
-            "unless-declined": not no_wake,
-            "if-ended": run_state.ended is not None,
-        }[entry.wake]
+        wake = _is_engine_wanted(entry, no_wake, run_state)
         deliver_command(place, run_state, build_command(entry, values), wake=wake, as_json=as_json)
 
     function = common_options(run_verb)
@@ -55,19 +67,47 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
         )
     for option in reversed(entry.options):
         function = _build_option(option)(function)
-    if argument := entry.argument:
-        function = click.argument(
-            argument.name,
-            required=argument.is_required,
-            nargs=-1 if argument.is_many else 1,
-            metavar=argument.metavar or None,
-        )(function)
-    return click.command(name, help=entry.help_text)(click.argument("run")(function))
+    if entry.argument is not None:
+        function = _build_argument(entry.argument)(function)
+    is_run_required = entry.target != "question"
+    return click.command(name, help=entry.help_text)(click.argument("run", required=is_run_required)(function))
+
+
+def _is_engine_wanted(entry: CatalogEntry, no_wake: bool, state: RunState) -> bool:
+    """Return True if an engine is to be started for a command where none lives."""
+    match entry.wake:
+        case "always":
+            return True
+        case "unless-declined":
+            return not no_wake
+        case "if-ended":
+            return state.ended is not None
+    return False
+
+
+def _build_argument(argument: CommandArgument) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    count, metavar = -1 if argument.is_many else 1, argument.metavar or None
+    return click.argument(argument.name, required=argument.is_required, nargs=count, metavar=metavar)
+
+
+def _split_run_and_question(run: str | None, item: str | None) -> tuple[str | None, str | None]:
+    """Return the run and the question of a command line; a first word that can only be a question leaves out the run.
+
+    Raises:
+        UsageProblem: the first word is a question, and there is a second one.
+    """
+    if run is None or not (is_question_name(run) or (run.isdecimal() and len(run) < RUN_SUFFIX_CHARS)):
+        return run, item
+    if item is not None:
+        raise UsageProblem(f"{run!r} names a question, and so does {item!r}: write RUN first, then one question")
+    return None, run
 
 
 def _build_option(option: CommandOption) -> Callable[[Callable[..., None]], Callable[..., None]]:
     names, metavar = (f"--{option.name}", option.field_name), option.metavar or None
     match option.kind:
+        case "texts":
+            return click.option(*names, multiple=True, metavar=metavar, help=option.help)
         case "flag":
             return click.option(*names, is_flag=True, help=option.help)
         case "number":
@@ -79,15 +119,11 @@ def _build_option(option: CommandOption) -> Callable[[Callable[..., None]], Call
 
 def _resolve_question(place: RunLocation, state: RunState, values: Fields) -> Fields:
     """Find the question that is meant: the only one there is if none is named."""
-    item = values["item"]
-    if item is None:
-        names = [question.approval.item for question in state.pending_approvals]
-        if not names:
-            raise UsageProblem(f"run {place.directory.run} asks nothing")
-        if len(names) > 1:
-            raise UsageProblem(f"run {place.directory.run} asks {len(names)} things: name one of {', '.join(names)}")
-        item = names[0]
-    return values | {"item": get_question_item(state, item)}
+    name, state = values["item"], predict_state(place, state)
+    item = get_only_question_item(state) if name is None else get_question_item(state, name)
+    if "comments" in values:
+        return values | {"item": item, "comments": parse_comments(values["comments"])}
+    return values | {"item": item}
 
 
 def _resolve_subtree(_place: RunLocation, _state: RunState, values: Fields) -> Fields:
@@ -145,23 +181,23 @@ def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> Non
     questions = run_state.pending_approvals
     sent = [command for _, command in place.directory.inbox.iterate_commands()]
     if as_json:
-        waiting = tuple(question.approval for question in questions)
+        waiting = tuple(WaitingQuestion(id=str(one.id), **dict(one.approval)) for one in questions)
         commands = tuple(SentCommand.model_validate(one.model_dump(mode="json")) for one in sent)
         print_object(InboxDocument(run=place.directory.run, waiting=waiting, sent=commands).as_object())
         return
     lines: list[str] = []
-    for number, question in enumerate(questions, start=1):
-        lines += _format_question(number, question)
+    for question in questions:
+        lines += _format_question(question)
     for one in sent:
         lines.append(f"not taken yet: {one.command.do} by {one.by}, {one.at:%Y-%m-%d %H:%M:%S} UTC")
     print_lines(lines or [f"run {place.directory.run} asks nothing"])
 
 
-def _format_question(number: int, question: ApprovalState) -> Iterator[str]:
+def _format_question(question: ApprovalState) -> Iterator[str]:
     asked = question.approval
     until = ""
     if asked.expires_at:
         until = f" (counts as {asked.default} after {asked.expires_at:%Y-%m-%d %H:%M} UTC)"
-    yield f"{number}  {asked.item}  {asked.title}{until}"
+    yield f"{question.id}  {asked.item}  {asked.title}{until}"
     for text in asked.detail:
         yield f"    {text}"

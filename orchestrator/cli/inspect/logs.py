@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 import click
@@ -18,7 +18,9 @@ from orchestrator.cli.terminal.pager import print_pages
 from orchestrator.cli.terminal.painting import paint_log_line
 from orchestrator.discovery.run_targets import RunTarget, read_partial_state
 from orchestrator.domain.event import RecordedEvent, format_event_body
+from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.ids import QuestionId
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
@@ -68,14 +70,15 @@ def logs_command(
         return
     with open_run_journal(directory) as store:
         _print_sandbox_alarm(store, as_json)
-        events = _iterate_events(store, directory, follow)
+        question_ids: dict[str, QuestionId] = {}
+        events = _number_questions(_iterate_events(store, directory, follow), question_ids)
         if task is not None:
             events = _select_events(events, task, directory)
         if as_json:
             for recorded in events:
                 click.echo(_format_event(recorded))
         else:
-            _print_lines(_iterate_lines(events, everything), follow)
+            _print_lines(_iterate_lines(events, everything, question_ids), follow)
 
 
 def _print_lines(lines: Iterable[str], follow: bool) -> None:
@@ -102,10 +105,12 @@ def _select_events(events: Iterable[RecordedEvent], name: str, directory: RunDir
         raise UsageProblem(f"nothing that happened in run {directory.run} is about {name!r}: see orchestrate status")
 
 
-def _iterate_lines(events: Iterable[RecordedEvent], everything: bool) -> Iterator[str]:
+def _iterate_lines(
+    events: Iterable[RecordedEvent], everything: bool, question_ids: Mapping[str, QuestionId]
+) -> Iterator[str]:
     for recorded in events:
         if everything or recorded.event.kind not in DETAIL_KINDS:
-            yield paint_log_line(render_event_line(recorded))
+            yield paint_log_line(render_event_line(recorded, question_ids))
 
 
 def _print_sandbox_alarm(store: EventStore, as_json: bool) -> None:
@@ -126,6 +131,14 @@ def _search(directory: RunDirectory, task: str | None, query: str, limit: int, a
         print_message(f"nothing in run {directory.run} holds all of these words")
     if damage:
         raise damage
+
+
+def _number_questions(events: Iterable[RecordedEvent], question_ids: dict[str, QuestionId]) -> Iterator[RecordedEvent]:
+    """Yield the events, and give the next short name to each question; the events are all of the run's."""
+    for recorded in events:
+        if isinstance(recorded.event, ApprovalRequested):
+            question_ids.setdefault(recorded.event.approval.item, QuestionId(len(question_ids) + 1))
+        yield recorded
 
 
 def _is_about(recorded: RecordedEvent, name: str) -> bool:

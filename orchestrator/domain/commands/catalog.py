@@ -8,40 +8,64 @@ from collections.abc import Mapping
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandArgument, CommandOption
 
 REASON = CommandOption("reason", "Why; it is kept, and shown to whoever it concerns.")
-_ITEM = CommandArgument("item", is_required=False)
+_QUESTION = CommandArgument("item", "[QUESTION]", is_required=False)
+_QUESTION_HELP = """QUESTION is an id that stays, as q1, or a whole item, as `orchestrate inbox` lists them. It may be
+        left out where only one thing is asked, and RUN if the latest run is meant.
+
+        An engine is started if none lives."""
 
 _GOAL_COMMANDS = (
     CatalogEntry(
         "approve",
         do="approve",
-        usage="approve [ITEM]",
+        usage="approve [QUESTION]",
         summary="answer yes",
         line="Answer yes to what a run asks; it goes on.",
-        help="""Answer yes to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
-
-        An engine is started if none lives.""",
+        help=f"""Answer yes to QUESTION of RUN. {_QUESTION_HELP}""",
         examples=(
-            "orchestrate approve latest",
-            "orchestrate approve latest 2",
-            'orchestrate approve 7f3a landing/parser@1 --reason "looked at it"',
+            "orchestrate approve",
+            "orchestrate approve q2",
+            'orchestrate approve 7f3a q2 --reason "looked at it"',
         ),
         target="question",
-        argument=_ITEM,
+        argument=_QUESTION,
         options=(REASON,),
         wake="unless-declined",
     ),
     CatalogEntry(
-        "deny",
-        do="deny",
-        usage="deny [ITEM] --reason TEXT",
-        summary="answer no; the reason goes to whoever asked",
-        line="Answer no to what a run asks; it goes on.",
-        help="""Answer no to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
-
-        The reason goes to whoever asked.""",
-        examples=('orchestrate deny 7f3a plan/root@1 --reason "leave the parser alone"',),
+        "send-back",
+        do="send-back",
+        usage="send-back [QUESTION] --note TEXT",
+        summary="have whoever made it change it first",
+        line="Send back what a run asks about, with what is to be changed.",
+        help=f"""Send back what QUESTION of RUN is about: a change that waits to land goes to its worker, a plan to its
+        planner. They go on in the same conversation, and ask again. {_QUESTION_HELP}""",
+        examples=(
+            'orchestrate send-back q1 --note "keep the old file format"',
+            'orchestrate send-back 7f3a q1 --comment "src/a.py:12=use an exception" --comment "src/a.py:40=why?"',
+        ),
         target="question",
-        argument=_ITEM,
+        argument=_QUESTION,
+        options=(
+            CommandOption("note", "What is to be changed."),
+            CommandOption(
+                *("comment", "What is to be changed in one line; as often as you like.", "PATH:LINE=TEXT", "texts"),
+                field="comments",
+            ),
+        ),
+        wake="unless-declined",
+    ),
+    CatalogEntry(
+        "reject",
+        do="reject",
+        usage="reject [QUESTION] --reason TEXT",
+        summary="answer no; the reason goes to whoever asked",
+        line="Answer no to what a run asks; it goes on without.",
+        help=f"""Answer no to QUESTION of RUN. A task whose change may not land ends; the reason is kept, and goes to
+        its worker if the task is tried again. {_QUESTION_HELP}""",
+        examples=('orchestrate reject 7f3a q1 --reason "leave the parser alone"',),
+        target="question",
+        argument=_QUESTION,
         options=(REASON,),
         wake="unless-declined",
     ),
@@ -256,6 +280,8 @@ _ENGINE_COMMANDS = (
     ),
 )
 
+OLD_VERBS: Mapping[str, str] = {"deny": "reject"}
+"""The verbs that still work and are not listed any more, with the names that they have now."""
 GOAL_VERBS: Mapping[str, CatalogEntry] = {entry.name: entry for entry in _GOAL_COMMANDS}
 """The commands that are verbs of `orchestrate`, by name."""
 CRITERION_VERBS: Mapping[str, CatalogEntry] = {entry.name.split()[1]: entry for entry in _CRITERION_COMMANDS}

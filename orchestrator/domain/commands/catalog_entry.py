@@ -19,7 +19,7 @@ class CommandOption(NamedTuple):
         name: without dashes.
         help: its line in `--help`.
         metavar: the name of its value in `--help`; made from its type if empty.
-        kind: `number` is an integer of at least `minimum`.
+        kind: `number` is an integer of at least `minimum`; `texts` may be given several times.
         field: the field of the command that it fills; `name` if empty.
         is_in_palette: whether the dashboard knows it too.
     """
@@ -27,7 +27,7 @@ class CommandOption(NamedTuple):
     name: str
     help: str
     metavar: str = ""
-    kind: Literal["text", "number", "flag"] = "text"
+    kind: Literal["text", "texts", "number", "flag"] = "text"
     minimum: int = 0
     is_required: bool = False
     field: str = ""

@@ -9,6 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, field_validator, mode
 from orchestrator.domain.frozen_model import FrozenModel, fix_field
 from orchestrator.domain.ids import CRITERION_ID_PATTERN, SessionId, TaskId
 from orchestrator.domain.run.contract import Criterion
+from orchestrator.domain.run.person_review import ReviewComment
 
 
 class _BaseCommand(FrozenModel):
@@ -32,11 +33,23 @@ class Approve(_BaseCommand, do="approve"):
     reason: str = ""
 
 
-class Deny(_BaseCommand, do="deny"):
+class SendBack(_BaseCommand, do="send-back"):
+    """Send back what waits to whoever made it, with what is to be changed: a note, comments on lines, or both."""
+
+    item: str
+    note: str = ""
+    comments: tuple[ReviewComment, ...] = ()
+
+
+class Reject(_BaseCommand, do="reject"):
     """Answer an approval with no; the reason goes to whoever asked."""
 
     item: str
     reason: str = ""
+
+
+class Deny(Reject, do="deny"):
+    """A rejection by the name that earlier versions had for it."""
 
 
 class Pause(_BaseCommand, do="pause"):
@@ -167,7 +180,19 @@ class Revise(_BaseCommand, do="revise"):
 
 
 GoalCommand = (
-    Approve | Deny | Pause | Continue | Stop | Cancel | Retry | StopCall | Configure | AddCriterion | DropCriterion
+    Approve
+    | SendBack
+    | Reject
+    | Deny
+    | Pause
+    | Continue
+    | Stop
+    | Cancel
+    | Retry
+    | StopCall
+    | Configure
+    | AddCriterion
+    | DropCriterion
 )
 """The commands that are not for migrations alone."""
 MigrationCommand = SkipFiles | RetryFiles | HoldShard | ReleaseShard | RollbackShards | Publish | Revise

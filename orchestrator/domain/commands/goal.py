@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from orchestrator.domain.commands import definitions
+from orchestrator.domain.commands.answers import explain_answer_refusal
 from orchestrator.domain.commands.definitions import Command, MigrationCommand
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
 from orchestrator.domain.event.work import ToolCalled
@@ -40,8 +41,8 @@ def explain_refusal(state: RunState, command: Command) -> str:
 def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
     """Return the reason why a command is refused; empty if it is not, None if only a run that has ended refuses it."""
     match command:
-        case definitions.Approve() | definitions.Deny() if state.ended is None or _is_about_recipe(state, command.item):
-            return _explain_answer_refusal(state, command.item)
+        case definitions.Approve() | definitions.SendBack() | definitions.Reject():
+            return explain_answer_refusal(state, command)
         case definitions.Retry():
             return _explain_retry_refusal(state, command)
         case definitions.Cancel() if command.task is not None:
@@ -54,20 +55,6 @@ def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
             is_frozen = not command.is_all and "contract" in command.settings
             return CONTRACT_FROZEN_REFUSAL if is_frozen else ""
     return None
-
-
-def _is_about_recipe(state: RunState, item: str) -> bool:
-    return item in state.approvals and state.approvals[item].is_about_recipe
-
-
-def _explain_answer_refusal(state: RunState, item: str) -> str:
-    known = state.approvals.get(item)
-    if known is None:
-        waiting = ", ".join(map(attrgetter("approval.item"), state.pending_approvals)) or "nothing"
-        return f"nothing is asked under the name {item!r}; waiting: {waiting}"
-    if known.is_open:
-        return ""
-    return f"{item} was answered already: {known.decision} by {known.by}"
 
 
 def _explain_task_refusal(state: RunState, name: TaskId) -> str:

@@ -5,6 +5,7 @@ from datetime import datetime
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.run.approval import Approval, ApprovalDecision
+from orchestrator.domain.run.person_review import ReviewComment
 
 
 class CommandTaken(Event, kind="command.taken"):
@@ -24,9 +25,10 @@ class ApprovalRequested(Event, kind="approval.requested"):
 
 
 class ApprovalDecided(Event, kind="approval.decided"):
-    """A person answered, or the time to answer was over."""
+    """A person answered, or the time to answer was over. `comments` go with what is sent back."""
 
     item: str
     decision: ApprovalDecision
     by: str
     reason: str = ""
+    comments: tuple[ReviewComment, ...] = ()

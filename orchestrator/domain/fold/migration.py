@@ -89,10 +89,11 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.migration.requested_recipe = None
     state.migration.revisions.append(event)
     restart_ladder(state, event.redo)
+    if event.redo:
+        state.goal.rejudge_count += 1
     for item, question in state.approvals.items():
         if question.is_about_recipe and question.is_open:
-            reason = f"the recipe was revised to {event.revision}"
-            update_approval(state, item, decision="deny", by=event.by, reason=reason)
+            update_approval(state, item, closed=f"the recipe was revised to {event.revision}")
 
 
 @apply_migration_event.register

@@ -1,8 +1,9 @@
 """Replacing records in a run's state by changed copies; a status changes only as its transition table allows."""
 
 from orchestrator.domain.frozen_model import copy_with_changes
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, parse_plan_task
 from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, apply_transition
@@ -36,6 +37,16 @@ def update_session(state: RunState, session: SessionId, **changes: object) -> No
 def update_approval(state: RunState, item: str, **changes: object) -> None:
     """Change fields of a question, such as its answer."""
     state.approvals[item] = copy_with_changes(state.approvals[item], **changes)
+
+
+def withdraw_plan(state: RunState, question: Approval) -> None:
+    """Remove the tasks of a plan that was sent back, none of which has begun. Its planner plans anew."""
+    planned = [task.spec for task in state.tasks.values() if task.spec.approval == question.item]
+    for spec in planned:
+        del state.tasks[spec.id]
+    planner = state.tasks.get(parse_plan_task(question.subject))
+    if planner is not None:
+        update_task(state, planner, uncounted_rounds=planner.uncounted_rounds + 1)
 
 
 def reopen_run(state: RunState) -> None:

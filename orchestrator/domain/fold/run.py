@@ -9,7 +9,7 @@ from orchestrator.domain.event import external, forge, landing, people, run, wor
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
 from orchestrator.domain.fold.old_journals import derive_notice_code
-from orchestrator.domain.fold.record_updates import update_approval, update_session, update_task
+from orchestrator.domain.fold.record_updates import update_approval, update_session, update_task, withdraw_plan
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
@@ -163,15 +163,20 @@ def _(event: people.CommandTaken, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: people.ApprovalRequested, state: RunState) -> None:
-    state.approvals[event.approval.item] = ApprovalState(approval=event.approval)
+    known = state.approvals.get(event.approval.item)
+    number = known.number if known else len(state.approvals) + 1
+    state.approvals[event.approval.item] = ApprovalState(approval=event.approval, number=number)
 
 
 @apply_run_event.register
 def _(event: people.ApprovalDecided, state: RunState) -> None:
-    update_approval(state, event.item, decision=event.decision, by=event.by, reason=event.reason)
+    answer = {"decision": event.decision, "by": event.by, "reason": event.reason, "comments": event.comments}
+    update_approval(state, event.item, **answer)
+    question = state.approvals[event.item].approval
+    if event.decision == "send-back" and question.matter == "plan":
+        withdraw_plan(state, question)
     if event.decision != "approve":
         return
-    question = state.approvals[event.item].approval
     if question.settings:
         state.overrides = (*state.overrides, question.settings)
     if question.recipe is not None:

@@ -21,7 +21,8 @@ from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, Verdict
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
-from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
+from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
+from orchestrator.domain.run.closed_questions import explain_closed_question
 from orchestrator.domain.run.goal_state import GoalState
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.spend_state import SpendState
@@ -40,6 +41,8 @@ class TaskState(FrozenModel):
     verdicts: tuple[VerdictGiven, ...] = ()
     ejections: tuple[UnitEjected, ...] = ()
     rounds: int = 0
+    uncounted_rounds: int = 0
+    """The rounds of a planner whose plan a person sent back: those count against no limit."""
     handoff: Handoff | None = None
     reason: str = ""
     cause: EndCause | None = None
@@ -195,36 +198,24 @@ class RunState:
 
     @property
     def pending_approvals(self) -> list[ApprovalState]:
-        """The approvals that nobody has answered and that still matter, oldest first."""
-        questions = self.approvals.values()
-        return [question for question in questions if question.is_open and not self._is_moot(question.approval)]
+        """The questions that nobody has answered and that still matter, oldest first."""
+        return [question for question in self.approvals.values() if self.is_waiting(question)]
 
-    def _is_moot(self, approval: Approval) -> bool:
-        """Return True if its tasks have ended, or if tries, landings or later questions have overtaken it."""
-        subject = approval.subject
-        match approval.matter:
-            case "sample":
-                topic = ids.parse_progress_topic(subject)
-                has_swept = any(wave.kind == "sweep" for wave in self.migration.waves)
-                return approval.item != self._find_latest_question(topic) or (topic == "sample" and has_swept)
-            case "gate":
-                return self.goal.contract is not None or approval != self._list_questions("gate")[-1].approval
-            case "tier":
-                return self._has_ended(ids.parse_tier_task(subject))
-            case "plan":
-                planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
-                return bool(planned) and all(task.status.is_terminal for task in planned)
-            case "pull-request" if not ids.is_about_group(subject):
-                return self.head is not None and not self.head.startswith(subject)
-        return False
+    def is_waiting(self, question: ApprovalState) -> bool:
+        """Return True if a question waits for an answer."""
+        return question.is_open and not explain_closed_question(self, question)
 
-    def _has_ended(self, task: TaskId) -> bool:
-        return task in self.tasks and self.tasks[task].status.is_terminal
+    @property
+    def question_ids(self) -> Mapping[str, ids.QuestionId]:
+        """The short names of all questions by their items."""
+        return {item: question.id for item, question in self.approvals.items()}
 
-    def _find_latest_question(self, subject: str) -> str:
-        """Return the last question on this subject whether a migration is to go on."""
-        asked = [question.approval for question in self._list_questions("sample")]
-        return next((one.item for one in reversed(asked) if ids.parse_progress_topic(one.subject) == subject), "")
+    def find_question(self, name: str) -> ApprovalState | None:
+        """Return the question with this short name (`q2`) or item; None if the run asked none such."""
+        short_name = ids.parse_question_id(name)
+        if short_name is None:
+            return self.approvals.get(name)
+        return next((one for one in self.approvals.values() if one.id == short_name), None)
 
     def _list_questions(self, matter: ApprovalMatter) -> list[ApprovalState]:
         return [question for question in self.approvals.values() if question.approval.matter == matter]

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
+from orchestrator.domain.run.person_review import PersonReview
 
 
 class TaskDraft(FrozenModel):
@@ -162,7 +163,8 @@ class Handoff(FrozenModel):
     concerns: tuple[str, ...] = Field((), description="Risks and surprises that others should know.")
 
 
-AttemptMode = Literal["fresh", "revise", "restart", "fork"]
+AttemptMode = Literal["fresh", "revise", "restart", "fork", "sent-back"]
+"""The beginning of an attempt. With `revise` and `sent-back` the same worker goes on with its files and its words."""
 
 
 class Exit(StrEnum):
@@ -213,7 +215,8 @@ class Fork(FrozenModel):
 class Attempt(FrozenModel):
     """One try at a task. `feedback` is why the one before did not merge; `start` is the candidate it goes on from.
 
-    `note` is what a person tells the worker, `fork` the turn of an earlier attempt that a person had it go on from.
+    `note` is what a person tells the worker, `fork` the turn of an earlier attempt that a person had it go on from,
+    `review` what a person said of the change that an earlier attempt would have landed.
     """
 
     task: TaskId
@@ -226,6 +229,12 @@ class Attempt(FrozenModel):
     handoff: Handoff | None = None
     note: str = ""
     fork: Fork | None = None
+    review: PersonReview | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        """True if it goes on from the files and the words of the attempt before."""
+        return self.mode in {"revise", "sent-back"}
 
     @property
     def session(self) -> SessionId:

@@ -3,7 +3,6 @@
 Tiers are granted by the user's configuration, and by answers in the inbox.
 """
 
-import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from math import ceil
@@ -11,6 +10,7 @@ from math import ceil
 from orchestrator.config.model import ApprovalSettings, Config
 from orchestrator.domain.budget.limits import Limit
 from orchestrator.domain.chat import Role
+from orchestrator.domain.commands.answers import format_question_name, suggest_answers
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.ids import TaskId, build_approval_item, build_tier_subject
@@ -40,12 +40,8 @@ async def ask_person(context: RunContext, approval: Approval) -> ApprovalState:
 def build_waiting_error(context: RunContext) -> PersonNeeded:
     """Return the error that ends an engine which has nothing to do but to wait for a person."""
     run, waiting = context.state.run.run, context.state.pending_approvals
-    items = [one.approval.item for one in waiting]
-    item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
-    return PersonNeeded(
-        f"waits for an answer to {', '.join(items)}: orchestrate watch {run}, "
-        f"or orchestrate approve {run} {item}, or deny"
-    )
+    names = ", ".join(map(format_question_name, waiting))
+    return PersonNeeded(f"waits for an answer to {names}: orchestrate watch {run}, or {suggest_answers(run, waiting)}")
 
 
 def build_run_approval(
@@ -169,7 +165,7 @@ class RunTierGrants:
             return f"Your commands run at tier {int(has)} already: {has.description}."
         if tier > self.get_ceiling():
             return f"Refused: tier {int(tier)} ({tier.description}) is not to be had in this run. Do without it."
-        if asked is not None and asked.decision == "deny":
+        if asked is not None and asked.decision == "reject":
             return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
         if asked is None:
             title = f"let the commands of {task} run at tier {int(tier)}: {tier.description}"

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
-from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Configure, Deny, InboxCommand, Stop
+from orchestrator.domain.commands.answers import Answer, build_answer_event
+from orchestrator.domain.commands.definitions import Cancel, Command, Configure, InboxCommand, Stop
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
@@ -67,7 +68,8 @@ class CommandConsumer:
         """Record a command, then remove its file: killed in between, it is only removed the next time."""
         crash_point("inbox.before-record")
         if sent.key not in self._journal.state.taken_commands:
-            await self._journal.append(*_build_events(sent, refused or self._explain_refusal(sent)))
+            refused = refused or self._explain_refusal(sent)
+            await self._journal.append(*_build_events(self._journal.state, sent, refused))
         crash_point("inbox.after-record")
         await to_thread.run_sync(path.unlink, True)
 
@@ -87,12 +89,15 @@ class CommandConsumer:
         return bool(decided)
 
 
-def _build_events(sent: InboxCommand, refused: str) -> list[Event]:
-    command = sent.command
-    taken = CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=command, refused=refused)
-    if refused or not isinstance(command, Approve | Deny):
-        return [taken]
-    return [taken, ApprovalDecided(item=command.item, decision=command.do, by=sent.by, reason=command.reason)]
+def _build_events(state: RunState, sent: InboxCommand, refused: str) -> list[Event]:
+    events: list[Event] = [
+        CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=sent.command, refused=refused)
+    ]
+    if not refused and isinstance(sent.command, Answer):
+        answered = build_answer_event(state, sent.command, sent.by)
+        if answered is not None:
+            events.append(answered)
+    return events
 
 
 def _find_invalid_setting(state: RunState, command: Command) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
-from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose
+from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, build_contract_subject
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion, IterationVerdict
@@ -229,10 +229,10 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         return False
     title = f"add {len(lines)} to the criteria of the contract"
     # another name for what is judged anew: an answer holds for what was asked, and for nothing else
-    subject = f"{state.goal.iteration}" + f"+{state.goal.rejudge_count}" * bool(state.goal.rejudge_count)
+    subject = build_contract_subject(state.goal.iteration, state.goal.rejudge_count)
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
     asked = build_run_approval(context, "contract", subject, title, lines, criteria=added)
-    if (await ask_person(context, asked)).decision == "deny":
+    if (await ask_person(context, asked)).decision == "reject":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
     wanted = state.goal.contract.with_criteria(added)

@@ -14,6 +14,7 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
+from orchestrator.engine.person_reviews import find_review_of_plan
 from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
 
 
@@ -23,7 +24,8 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     if state.status != TaskStatus.PLANNING:
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
-    if state.rounds > context.config.plan.max_rounds * context.state.goal.iteration:
+    counted = state.rounds - state.uncounted_rounds
+    if counted > context.config.plan.max_rounds * context.state.goal.iteration:
         await _close_slice(context, state)
         return
     workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
@@ -135,5 +137,6 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
         taken=tuple(get_task_key(child.spec.id) for child in children),
         reasons=run.goal.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.goal.iteration,
+        review=find_review_of_plan(run, state),
         met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),
     )

@@ -129,10 +129,13 @@ def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) 
 
 
 def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
-    """Return what follows an ejection, or a person's no to the landing; None while the task may land."""
+    """Return what follows an ejection, or what a person said of the landing; None while the task may land."""
     if task.ejection is not None:
         return _try_again(state, task, bounds, "the queue ejected it", _classify_ejection(task.ejection))
-    reason = _explain_denial(state, build_landing_item(task.unit))
+    item = build_landing_item(task.unit)
+    if item in state.approvals and state.approvals[item].decision == "send-back":
+        return StartAttempt(task.spec.id)
+    reason = _explain_rejection(state, item)
     if reason is None:
         return None
     text = f"a person did not let it land: {reason}"
@@ -147,11 +150,11 @@ def _classify_ejection(ejection: UnitEjected) -> EndCause:
     return EndCause.RED_TOGETHER
 
 
-def _explain_denial(state: RunState, item: str) -> str | None:
+def _explain_rejection(state: RunState, item: str) -> str | None:
     """Return why a question was answered with no; None when it was not."""
     answer = state.approvals.get(item)
-    if answer and answer.decision == "deny":
-        return answer.reason or f"denied by {answer.by}"
+    if answer and answer.decision == "reject":
+        return answer.reason or f"rejected by {answer.by}"
     return None
 
 
@@ -161,11 +164,12 @@ def _is_unanswered(state: RunState, item: str) -> bool:
 
 
 def _start_planned(state: RunState, task: TaskState) -> Action | None:
-    if (reason := _explain_denial(state, task.spec.approval)) is not None:
-        reason = f"a person did not approve the plan: {reason}"
-        return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
-    if _is_unanswered(state, task.spec.approval):
-        return None
+    if task.retry is None:  # whoever has a task tried again approves of it
+        if (reason := _explain_rejection(state, task.spec.approval)) is not None:
+            reason = f"a person did not approve the plan: {reason}"
+            return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
+        if _is_unanswered(state, task.spec.approval):
+            return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
         if other.status.is_terminal and not other.status.is_reached:
@@ -199,11 +203,13 @@ def _try_again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason:
     """Return the next try, once there is an answer to what the last one asked for.
 
     Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
+    Those that a person asked for by sending work back do not count at all.
     """
     if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
         return None
-    exits = [end.exit for end in task.ends if end.number > task.earlier_attempts]
-    tries, failed = len(task.attempts) - task.earlier_attempts, sum(ended.is_infrastructure for ended in exits)
+    counted = {one.number for one in task.attempts[task.earlier_attempts :] if one.mode != "sent-back"}
+    exits = [end.exit for end in task.ends if end.number in counted]
+    tries, failed = len(counted), sum(ended.is_infrastructure for ended in exits)
     if max(failed, tries - failed) < bounds.max_attempts:
         return StartAttempt(task.spec.id)
     text = f"no attempt of {tries} could land; the last: {reason}"

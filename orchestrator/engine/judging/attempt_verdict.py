@@ -195,7 +195,7 @@ async def _collect_evidence(
 
 
 def _count_revisions(state: TaskState) -> int:
-    """Return how many revisions in a row led to the latest attempt."""
+    """Return how many revisions in a row led to the latest attempt; what a person sent back is none."""
     return len(list(takewhile(lambda attempt: attempt.mode == "revise", reversed(state.attempts))))
 
 

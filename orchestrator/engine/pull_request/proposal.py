@@ -126,8 +126,8 @@ async def propose_pull_request(context: RunContext, proposal: PullRequestProposa
     await push_branch(context, proposal.head, proposal.branch)
     if context.config.approval.mode == "pr":
         answer = await ask_person(context, build_pull_request_approval(context, proposal))
-        if answer.decision == "deny":
-            text = f"no pull request was opened: denied by {format_answer(answer)}"
+        if answer.decision == "reject":
+            text = f"no pull request was opened: rejected by {format_answer(answer)}"
             code, subject = NoticeCode.PULL_REQUEST_DENIED, proposal.head
             notice = Noticed(level="warning", code=code, subject=subject, text=text)
             await record_notice_once(context.journal, notice)
@@ -181,8 +181,8 @@ async def merge_when_green(context: RunContext) -> None:
         return
     if context.config.approval.mode == "pr":
         answer = await ask_person(context, _build_question(context, pr))
-        if answer.decision == "deny":
-            why = f"denied by {format_answer(answer)}"
+        if answer.decision == "reject":
+            why = f"rejected by {format_answer(answer)}"
             await record_notice_once(context.journal, _build_refusal(NoticeCode.MERGE_DENIED, pr, why))
             return
     await _merge(context, pr)

@@ -102,8 +102,8 @@ class WaveLander:
         title = f"land {name}: {format_count(len(files), 'file')}"
         detail = [*reasons, "the gate is green with it"]
         answer = await ask_person(self._context, build_run_approval(self._context, "landing", name, title, detail))
-        if answer.decision == "deny":
-            reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
+        if answer.decision == "reject":
+            reason = f"a person did not let it land: {answer.reason or f'rejected by {answer.by}'}"
             await self._context.journal.append(*build_end_moves(files, FileStatus.REJECTED, reason))
         return answer.decision == "approve"
 

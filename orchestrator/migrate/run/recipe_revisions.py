@@ -262,6 +262,7 @@ async def propose_recipe(context: RunContext, recipe: Recipe, *, waits: bool) ->
         f"go on by a revised recipe? {found.group.summary}",
         [found.why, *diff_recipes(recipe, found.recipe).splitlines()],
         recipe=found.recipe.dump_values(),
+        signature=found.group.signature,
     )
     if waits:
         await ask_person(context, approval)

@@ -222,9 +222,9 @@ class MigrationRunner:
         subject = build_progress_subject(topic, context.state.goal.rejudge_count)
         approval = build_run_approval(context, "sample", subject, f"go on although {why}?", detail)
         answer = await ask_person(context, approval)
-        if answer.decision != "deny":
+        if answer.decision != "reject":
             return
-        reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
+        reason = f"not begun: {answer.reason or f'rejected by {answer.by}'}"
         waiting = []
         for file in context.state.migration.files.values():
             if not file.status.is_terminal:

@@ -129,7 +129,7 @@ class VoteLog:
                 self._red.add(event.unit)
             case LandingFinished():
                 self._landed.update(dict.fromkeys(event.units, self._iteration))
-            case ApprovalDecided(decision="deny") if event.by != "expiry":
+            case ApprovalDecided(decision="reject") if event.by != "expiry":
                 self._denied.add(event.item)
             case IterationStarted():
                 self._iteration = event.number

@@ -1,14 +1,16 @@
 """Describe events in words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import singledispatch
 from typing import TypeVar
 
 from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, work
+from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
+from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.sandbox.network import describe_refused_hosts
-from orchestrator.domain.text.listing import add_lead
+from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
 from orchestrator.report.run.forge_checks import describe_pull_request_event
 
@@ -261,9 +263,22 @@ def _describe_command_subject(command: Command) -> str:
     return _STOP_WORDS.get(getattr(command, "how", ""), "")
 
 
+def describe_event_with_questions(event: Event, question_ids: Mapping[str, QuestionId]) -> str:
+    """Return the event in words, a question by its short name too, as far as `question_ids` has it by its item."""
+    match event:
+        case people.ApprovalRequested() if event.approval.item in question_ids:
+            return f"asks {question_ids[event.approval.item]}: {event.approval.title} ({event.approval.item})"
+        case people.ApprovalDecided() if event.item in question_ids:
+            return f"{question_ids[event.item]} {describe_event(event)}"
+    return describe_event(event)
+
+
 @describe_event.register
 def _(event: people.ApprovalDecided) -> str:
-    return f"{event.by} answers {event.decision} to {event.item}{add_lead(': ', event.reason)}"
+    said = event.reason
+    if event.comments:
+        said = f"{said} ({format_count(len(event.comments), 'commented line')})".strip()
+    return f"{event.item} {DECISION_WORDS[event.decision]} by {event.by}{add_lead(': ', said)}"
 
 
 @describe_event.register

@@ -1,9 +1,12 @@
 """Render one line for one event, for `logs` and for runs without a terminal."""
 
+from collections.abc import Mapping
+
 from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.ports.journal_search import SearchHit
-from orchestrator.report.log.event_descriptions import describe_event
+from orchestrator.report.log.event_descriptions import describe_event_with_questions
 
 DETAIL_KINDS = frozenset(
     {
@@ -20,9 +23,12 @@ _LOOKED_AT = 4_000
 """Characters of an event's words that are looked at for one line: an agent may say megabytes."""
 
 
-def render_event_line(recorded: RecordedEvent) -> str:
-    """Return `10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters."""
-    text = _flatten(describe_event(recorded.event)[:_LOOKED_AT])[:_SHOWN]
+def render_event_line(recorded: RecordedEvent, question_ids: Mapping[str, QuestionId] = {}) -> str:
+    """Return `10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters.
+
+    `question_ids` are the short names of questions by their items, as far as they are known.
+    """
+    text = _flatten(describe_event_with_questions(recorded.event, question_ids)[:_LOOKED_AT])[:_SHOWN]
     return f"{recorded.at.astimezone():%H:%M:%S}  {_format_task(recorded.event.task)}{text}"
 
 

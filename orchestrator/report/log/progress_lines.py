@@ -50,8 +50,8 @@ class ProgressReporter:
         self._is_github = is_github
         self._most = most
 
-    def render_event(self, recorded: RecordedEvent, now: float) -> Iterator[str]:
-        """Yield the lines for an event; most have none."""
+    def render_event(self, recorded: RecordedEvent, now: float, state: RunState | None = None) -> Iterator[str]:
+        """Yield the lines for an event; most have none. With the run's state questions have their short names."""
         if recorded.event.kind in QUIET_KINDS:
             return
         yield from self._next_minute(now)
@@ -60,7 +60,7 @@ class ProgressReporter:
             self._suppressed += 1
             return
         self._last_line_at = now
-        yield render_event_line(recorded)
+        yield render_event_line(recorded, state.question_ids if state is not None else {})
         if self._is_github:
             yield from _render_annotations(recorded)
 

@@ -297,7 +297,7 @@ def _get_subject(asked: ApprovalState) -> str:
 
 
 def _render_question(asked: ApprovalState) -> str:
-    return to_one_line(f"{asked.approval.matter}: {asked.approval.title}")
+    return to_one_line(f"{asked.id} {asked.approval.matter}: {asked.approval.title}")
 
 
 def _get_intent_activity(intent: Intent | None) -> Activity:

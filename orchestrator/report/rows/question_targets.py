@@ -3,6 +3,7 @@
 from contextlib import suppress
 from datetime import datetime
 
+from orchestrator.domain.commands.answers import suggest_answers
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
@@ -43,6 +44,7 @@ def render_target_question(state: RunState, question: ApprovalState, now: dateti
     item = question.approval.item
     rows = [row for row in build_question_rows(state, now) if row.item == item]
     lines = render_question_lines(rows[0])
-    if question.is_open:
-        lines.append(f"answer it: orchestrate approve {state.run.run} {item}   (orchestrate inbox lists all questions)")
+    if state.is_waiting(question):
+        answer = suggest_answers(state.run.run, [question])
+        lines.append(f"answer it: {answer}; orchestrate inbox lists all questions")
     return lines

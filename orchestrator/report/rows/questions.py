@@ -6,9 +6,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 
-from orchestrator.domain.ids import TaskId, parse_tier_task, parse_unit_id, parse_unit_task
+from orchestrator.domain.commands.answers import format_waiting_questions
+from orchestrator.domain.ids import (
+    QuestionId,
+    TaskId,
+    parse_question_id,
+    parse_tier_task,
+    parse_unit_id,
+    parse_unit_task,
+)
 from orchestrator.domain.migration.files import FileStatus
-from orchestrator.domain.run.approval import Approval, ApprovalState
+from orchestrator.domain.run.approval import DECISION_WORDS, Approval, ApprovalState
+from orchestrator.domain.run.closed_questions import explain_closed_question
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import add_lead
@@ -16,8 +25,8 @@ from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import UsageProblem
 from orchestrator.report.rows.row_filter import FilteredByAttributes
 
-_DIGITS = 9
 _TITLE_CHARS = 500
+_NAME_CHARS = 20
 _ASKS = {
     "plan": "planner", "landing": "queue", "pull-request": "run", "merge": "run", "budget": "budget", "tier": "worker",
     "contract": "judge", "sample": "migration", "recipe": "migration",
@@ -29,16 +38,17 @@ _ASKS = {
 class QuestionRow(FilteredByAttributes):
     """A question with what a person has to know to answer it.
 
-    `number` counts what waits from 1, as `:approve 1` does; 0 once answered. `age_s` is since it was put, `left_s`
-    until `default` counts; None where that is not known, or never. `blocks` says what does not go on without.
+    `id` is its short name, by which `:approve q1` answers it. `age_s` is since it was put, `left_s` until `default`
+    counts; None where that is not known, or never. `blocks` says what does not go on without. `decision` is in words,
+    `closed` is why a question that nobody answered needs no answer any more.
     """
 
     FILTER_FIELDS: ClassVar = {
-        "item": "item", "matter": "matter", "title": "title", "who": "who", "state": "state", "task": "task",
-        "by": "by", "reason": "reason", "age": "age_s",
+        "id": "id_text", "item": "item", "matter": "matter", "title": "title", "who": "who", "state": "state",
+        "task": "task", "by": "by", "reason": "reason", "age": "age_s",
     }  # fmt: skip
 
-    number: int
+    id: QuestionId
     item: str
     matter: str
     title: str
@@ -49,19 +59,28 @@ class QuestionRow(FilteredByAttributes):
     age_s: float | None
     left_s: float | None
     decision: str
+    closed: str
     by: str
     reason: str
     detail: Sequence[str]
+    answers: Sequence[str]
+
+    @property
+    def id_text(self) -> str:
+        """Its short name as text."""
+        return str(self.id)
 
     @property
     def is_open(self) -> bool:
         """True while it waits for an answer."""
-        return self.number > 0
+        return not self.decision and not self.closed
 
     @property
     def state(self) -> str:
-        """`ask`, the decision, or `moot` where it needs none any more."""
-        return "ask" if self.is_open else self.decision or "moot"
+        """`ask`, the decision in words, or `closed` where it needs none any more."""
+        if self.is_open:
+            return "ask"
+        return self.decision or "closed"
 
 
 QUESTION_KEYS = tuple(QuestionRow.FILTER_FIELDS)
@@ -72,11 +91,12 @@ def build_question_rows(state: RunState, now: datetime) -> list[QuestionRow]:
     """Return open questions, oldest first, then answered ones, newest first."""
     dependencies, rows = _Dependencies(state), []
     answered = dict(state.approvals)
-    for number, question in enumerate(state.pending_approvals, start=1):
+    for question in state.pending_approvals:
         answered.pop(question.approval.item, None)
-        rows.append(_build_row(state, question, number, now, dependencies))
+        rows.append(_build_row(state, question, "", now, dependencies))
     for question in sorted(answered.values(), key=lambda one: _get_time(state, one), reverse=True):
-        rows.append(_build_row(state, question, 0, now, dependencies))
+        closed = explain_closed_question(state, question) if question.decision is None else ""
+        rows.append(_build_row(state, question, closed, now, dependencies))
     return rows
 
 
@@ -116,15 +136,15 @@ def _get_time(state: RunState, one: ApprovalState) -> float:
     return 0.0
 
 
-def _build_row(state: RunState, one: ApprovalState, number: int, now: datetime, waits: _Dependencies) -> QuestionRow:
+def _build_row(state: RunState, one: ApprovalState, closed: str, now: datetime, waits: _Dependencies) -> QuestionRow:
     asked, ends, blocked = one.approval, None, ""
     task = find_question_task(state, asked)
     since = state.approval_answered_at.get(asked.item)
-    if number:
+    if one.is_open and not closed:
         since, ends = state.approval_asked_at.get(asked.item), asked.expires_at
         blocked = _describe_blocked(state, asked, task, waits)
     return QuestionRow(
-        number=number,
+        id=one.id,
         item=asked.item,
         matter=asked.matter,
         title=to_one_line(asked.title, _TITLE_CHARS),
@@ -134,25 +154,46 @@ def _build_row(state: RunState, one: ApprovalState, number: int, now: datetime, 
         default=asked.default,
         age_s=max((now - since).total_seconds(), 0.0) if since else None,
         left_s=(ends - now).total_seconds() if ends else None,
-        decision=one.decision or "",
+        decision=DECISION_WORDS[one.decision] if one.decision else "",
+        closed=closed,
         by=one.by,
         reason=one.reason,
         detail=asked.detail,
+        answers=asked.answers,
     )
 
 
 def get_question_item(state: RunState, name: str) -> str:
-    """Return the item of a question from its name, or from its number among the open ones.
+    """Return the item of a question from its short name, `q2`; any other name is the item itself.
 
     Raises:
-        UsageProblem: there is no open question of that number.
+        UsageProblem: nothing is asked under this short name, or the name is a bare number.
     """
-    if not name.isdecimal():
+    if name.isdecimal():
+        raise UsageProblem(
+            f"{name[:_NAME_CHARS]!r} names no question: the ids of questions begin with q and stay, as q1; "
+            f"{format_waiting_questions(state)}"
+        )
+    if parse_question_id(name) is None:
         return name
-    waiting = [one.approval.item for one in state.pending_approvals]
-    if len(name) > _DIGITS or not 1 <= int(name) <= len(waiting):
-        raise UsageProblem(f"nothing is asked under the number {name}; waiting: {', '.join(waiting) or 'nothing'}")
-    return waiting[int(name) - 1]
+    if (question := state.find_question(name)) is None:
+        raise UsageProblem(f"run {state.run.run} has asked no {name}; {format_waiting_questions(state)}")
+    return question.approval.item
+
+
+def get_only_question_item(state: RunState) -> str:
+    """Return the item of the only question that waits.
+
+    Raises:
+        UsageProblem: none waits, or several do.
+    """
+    waiting = state.pending_approvals
+    if not waiting:
+        raise UsageProblem(f"run {state.run.run} asks nothing")
+    if len(waiting) > 1:
+        asked = f"run {state.run.run} asks {len(waiting)} things"
+        raise UsageProblem(f"{asked}: say which; {format_waiting_questions(state)}")
+    return waiting[0].approval.item
 
 
 def find_question_task(state: RunState, asked: Approval) -> TaskId | None:
@@ -236,17 +277,17 @@ def _find_migration_change(state: RunState) -> QuestionedChange | None:
 
 def render_question_lines(one: QuestionRow) -> list[str]:
     """Return a question in lines: title, subject, details and the answer."""
-    lines = [one.title, f"item      {one.item}", f"asked by  {one.who}"]
+    lines = [one.title, f"item      {one.id} {one.item}", f"asked by  {one.who}"]
     if one.blocks:
         lines.append(f"blocks    {one.blocks}")
     if one.left_s is not None:
         lines.append(f"expires   counts as {one.default} in {format_short_duration(max(one.left_s, 0))}")
-    if not one.is_open:
-        lines.append(
-            f"answered  {one.decision} by {one.by}{add_lead(': ', one.reason)}"
-            if one.decision
-            else "no longer of interest"
-        )
+    if one.is_open:
+        lines.append(f"answers   {', '.join(one.answers)}")
+    elif one.decision:
+        lines.append(f"answered  {one.decision} by {one.by}{add_lead(': ', one.reason)}")
+    else:
+        lines.append(f"closed    {one.closed}")
     if one.detail:
         return [*lines, "", *one.detail]
     return lines

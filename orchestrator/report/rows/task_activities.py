@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
+from orchestrator.domain.commands.answers import format_question_name
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.ids import TaskId, parse_tier_task, parse_unit_id, parse_unit_task
 from orchestrator.domain.run.state import RunState, TaskState
@@ -63,20 +64,20 @@ class TaskActivities:
 
     @cached_property
     def questions_by_task(self) -> Mapping[TaskId, str]:
-        """The tasks that wait for a person, each with the question's item."""
+        """The tasks that wait for a person, each with the names of the question: `q1 landing/parser@1`."""
         found: dict[TaskId, str] = {}
-        plans = set()
+        plans: dict[str, str] = {}
         for one in self._state.pending_approvals:
-            approval = one.approval
+            approval, name = one.approval, format_question_name(one)
             if approval.matter == "tier":
-                found[parse_tier_task(approval.subject)] = approval.item
+                found[parse_tier_task(approval.subject)] = name
             elif approval.matter == "landing" and parse_unit_id(approval.subject):
-                found[parse_unit_task(approval.subject)] = approval.item
+                found[parse_unit_task(approval.subject)] = name
             elif approval.matter == "plan":
-                plans.add(approval.item)
+                plans[approval.item] = name
         for task in self._state.tasks.values() if plans else ():
             if task.spec.approval in plans:
-                found[task.spec.id] = task.spec.approval
+                found[task.spec.id] = plans[task.spec.approval]
         return found
 
     @cached_property

@@ -1,6 +1,5 @@
 """Describe the condition of a run: one word, the cause, and the command that goes on. Every place uses these words."""
 
-import shlex
 from enum import StrEnum
 
 from orchestrator.domain.run.state import RunState
@@ -97,7 +96,7 @@ def _build_command(state: RunState, condition: RunCondition) -> str:
     run = state.run.run
     match condition:
         case RunCondition.ASKS:
-            return f"orchestrate approve {run} {shlex.quote(state.pending_approvals[0].approval.item)}"
+            return f"orchestrate approve {run} {state.pending_approvals[0].id}"
         case RunCondition.PAUSED if state.user_pause is not None:
             return f"orchestrate continue {run}"
         case RunCondition.PAUSED | RunCondition.STOPPED:

@@ -300,7 +300,7 @@ class DiskSizes(ReadModel):
 class RunStatus(RunFields, schema="orchestrate.status/1"):
     """The output of `status`: the result so far, the plan, budgets, and for a migration its `burndown`.
 
-    `seq` is the last event it knows. `questions` are the names of those that wait for a person. `is_live` and `disk`
+    `seq` is the last event it knows. `questions` are the ids of those that wait for a person. `is_live` and `disk`
     are what the reader measures: the journal does not hold them. With a `filter` it has the rows of the `fleet` that
     fit, of `fleet_of` in all.
     """

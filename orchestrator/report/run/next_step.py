@@ -2,6 +2,7 @@
 
 import shlex
 
+from orchestrator.domain.commands.answers import suggest_answers
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
@@ -13,8 +14,7 @@ def suggest_next_step(state: RunState, is_at_work: bool | None = None) -> str:
     """Return a command to type and what it does; empty while the run needs nobody. For `is_at_work` see `condition`."""
     run = state.run.run
     if state.pending_approvals:
-        item = shlex.quote(state.pending_approvals[0].approval.item)
-        return f"orchestrate approve {run} {item} (or deny, or a in orchestrate watch): the run waits for your answer"
+        return f"{suggest_answers(run, state.pending_approvals)}: the run waits for your answer"
     if state.ended is None:
         now = describe_condition(state, is_at_work)
         return f"{now.command}: the run is {now.word} and can go on" * bool(now.command)

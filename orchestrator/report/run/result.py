@@ -187,7 +187,7 @@ def build_status(state: RunState, journal: Path, is_at_work: bool | None = None)
         landings=tuple(model.LandedUnits(commit=landing.new, units=landing.units) for landing in state.landings),
         burndown=_build_burndown(state),
         models=tuple(sorted({session.model for session in state.sessions.values()})),
-        questions=tuple(question.approval.item for question in state.pending_approvals),
+        questions=tuple(str(question.id) for question in state.pending_approvals),
     )
 
 

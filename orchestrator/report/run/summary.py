@@ -1,6 +1,5 @@
 """Summarize a run for a person: what landed, what did not and why, its cost, and where to look."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,9 +70,11 @@ def _render_pull_requests(state: RunState) -> Iterator[str]:
 def _render_next_commands(state: RunState, where: str) -> Iterator[str]:
     run = state.run.run
     if state.ended is None and state.pending_approvals:
-        item = shlex.quote(state.pending_approvals[0].approval.item)
+        for question in state.pending_approvals[:_SHOWN]:
+            yield f"asks {question.id}: {to_one_line(question.approval.title)}"
+        first = state.pending_approvals[0]
         yield f"answer it: orchestrate watch {run}{where}"
-        yield f"  or: orchestrate approve {run} {item}{where}   (or deny)"
+        yield f"  or: orchestrate approve {run} {first.id}{where}   (or {', '.join(first.approval.answers[1:])})"
     elif state.ended is None:
         yield f"go on with: orchestrate resume {run}{where}"
     elif state.head:

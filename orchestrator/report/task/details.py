@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.ids import ROOT_TASK, TaskId, UnitId, build_landing_item, build_unit_id
 from orchestrator.domain.judging.check import Difference, Receipt
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
@@ -199,6 +200,7 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
         model = shorten_model_name(attempt.model)
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}"
         yield from _render_attempt_lines(task, attempt.number)
+        yield from _render_answer_lines(state, build_unit_id(spec.id, attempt.number))
         yield from _render_violation_lines(state, task, attempt.number)
     if spec.id == ROOT_TASK:
         for line in render_iteration_lines(state):
@@ -217,6 +219,17 @@ def _render_attempt_lines(task: TaskState, number: int) -> Iterator[str]:
     for given in task.verdicts:
         if given.number == number:
             yield from _render_verdict_lines(given.verdict)
+
+
+def _render_answer_lines(state: RunState, unit: UnitId) -> Iterator[str]:
+    """Yield what a person said of the landing of an attempt, with each comment on a line."""
+    answer = state.approvals.get(build_landing_item(unit))
+    if answer is None or answer.decision is None:
+        return
+    reason = add_lead(": ", quote_text(answer.reason)) if answer.reason else ""
+    yield f"  {answer.id}: {DECISION_WORDS[answer.decision]} by {to_one_line(answer.by)}{reason}"
+    for comment in answer.comments:
+        yield f"    {to_one_line(comment.path)}:{comment.line}: {quote_text(comment.text)}"
 
 
 def _render_verdict_lines(verdict: Verdict) -> Iterator[str]:

@@ -9,6 +9,7 @@ from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name, parse_unit_task
+from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import UsageProblem
@@ -40,9 +41,14 @@ def build_approvals(selected: SelectedSubjects, state: RunState, note: str = "")
     return [commands.Approve(item=item, reason=note) for item in find_question_items(selected, state)]
 
 
-def build_denials(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+def build_send_backs(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+    """Send back what each question is about, with the note."""
+    return [commands.SendBack(item=item, note=note) for item in find_question_items(selected, state)]
+
+
+def build_rejections(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
     """Answer no to each question; the note goes to whoever asked."""
-    return [commands.Deny(item=item, reason=note) for item in find_question_items(selected, state)]
+    return [commands.Reject(item=item, reason=note) for item in find_question_items(selected, state)]
 
 
 def build_pause_or_continue(_selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
@@ -65,13 +71,19 @@ def build_retries(selected: SelectedSubjects, state: RunState, note: str = "") -
 
 
 def _require_answered(selected: SelectedSubjects, state: RunState) -> None:
-    """Refuse to retry a task that asks whether it may land: it has to be denied first."""
-    tasks = _list_tasks(selected, state)
+    """Refuse to retry a task that asks whether it may land: it is to be sent back or rejected."""
+    for task in _list_tasks(selected, state):
+        question = find_landing_question(TaskId(task), state)
+        if question is not None and state.tasks[TaskId(task)].status == TaskStatus.QUEUED:
+            raise UsageProblem(f"{task} asks whether it may land ({question.id}): send it back (b), or reject it (d)")
+
+
+def find_landing_question(task: TaskId, state: RunState) -> ApprovalState | None:
+    """Return the question that waits whether a task's change may land; None if there is none."""
     for question in state.pending_approvals:
-        task = find_question_task(state, question.approval)
-        is_asked = question.approval.matter == "landing" and task in tasks
-        if is_asked and task and state.tasks[task].status == TaskStatus.QUEUED:
-            raise UsageProblem(f"{task} asks whether it may land: deny that first (d), then it can be tried again")
+        if question.approval.matter == "landing" and find_question_task(state, question.approval) == task:
+            return question
+    return None
 
 
 def build_cancellations(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
@@ -217,8 +229,8 @@ class KeyAction:
 
 KEY_ACTIONS: Mapping[str, KeyAction] = {
     "approve": KeyAction(build_approvals, "Approve"),
-    "deny": KeyAction(build_denials, "Deny; why? It goes to whoever asked", "may"),
-    "tell": KeyAction(build_denials, "Deny, and tell whoever asked", "must"),
+    "send-back": KeyAction(build_send_backs, "Send back; what is to be changed? It goes to whoever made it", "must"),
+    "reject": KeyAction(build_rejections, "Reject; why? It is kept, and goes to whoever asked", "may"),
     "pause": KeyAction(build_pause_or_continue, "Pause"),
     "retry": KeyAction(build_retries, "Try again; what is to be known this time? It goes to the worker", "may"),
     "give-up": KeyAction(build_cancellations, "Leave out; why? It is shown in reports and pull requests", "", "must"),

@@ -11,12 +11,22 @@ from typing import Literal
 from anyio import to_thread
 from textual.app import SuspendNotSupported
 
-from orchestrator.domain.commands.definitions import Command, Continue, RollbackShards
+from orchestrator.domain.commands.definitions import (
+    Command,
+    Continue,
+    Retry,
+    RetryFiles,
+    RollbackShards,
+    SendBack,
+)
 from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.person_review import ReviewComment
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.rows.questions import find_question_task
 from orchestrator.report.run.condition import explain_nothing_to_continue
 from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.checkout import open_checkout, suspend_dashboard
@@ -44,7 +54,10 @@ class LineComment:
 
 
 class ReviewComments:
-    """The comments that were not sent yet. Those of a command that is taken back are there again."""
+    """The comments that were not sent yet. Those of a command that is taken back are there again.
+
+    What is said of a change that waits to land is sent back with it; anything else has its task tried again.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[LineComment] = []
@@ -64,8 +77,20 @@ class ReviewComments:
         """Return what was said of lines of a subject's change."""
         return {(one.path, one.line): one.text for one in self._waiting if one.subject == subject}
 
-    def build_retry_commands(self, state: RunState) -> list[Command]:
-        """Build one retry with all its comments for each task, or for each file of a migration.
+    def list_comments(self, task: str, state: RunState) -> list[LineComment]:
+        """Return what was said of the lines of a task's change."""
+        return [one for one in self._waiting if builders.find_task_of_subject(one.subject, state) == task]
+
+    def add_to_answer(self, command: Command, state: RunState) -> Command:
+        """Return a command; one that sends back a change gets what was said of its lines."""
+        if not isinstance(command, SendBack) or command.item not in state.approvals:
+            return command
+        task = find_question_task(state, state.approvals[command.item].approval)
+        comments = _to_review(self.list_comments(task or "", state))
+        return command.model_copy(update={"comments": (*command.comments, *comments)})
+
+    def build_commands(self, state: RunState) -> list[Command]:
+        """Build what sends all comments: an answer for each change that waits, else a retry of each task or file.
 
         Raises:
             UsageProblem: nothing was said yet.
@@ -73,9 +98,14 @@ class ReviewComments:
         if not self._waiting:
             raise UsageProblem("nothing was said of any line yet: c on a line of a diff")
         subjects = dict.fromkeys(comment.subject for comment in self._waiting)
-        return list(chain.from_iterable(self._build_retries(subject, state) for subject in subjects))
+        commands = chain.from_iterable(self._build_commands(subject, state) for subject in subjects)
+        return list(dict.fromkeys(commands))
 
-    def _build_retries(self, subject: Subject, state: RunState) -> Sequence[Command]:
+    def _build_commands(self, subject: Subject, state: RunState) -> Sequence[Command]:
+        task = builders.find_task_of_subject(subject, state)
+        question = builders.find_landing_question(TaskId(task), state)
+        if question is not None:
+            return [self.add_to_answer(SendBack(item=question.approval.item), state)]
         comments = [comment for comment in self._waiting if comment.subject == subject]
         return builders.build_retries([subject], state, format_note(comments))
 
@@ -83,11 +113,19 @@ class ReviewComments:
         """Remove the comments that these commands carry; they come back with `restore_comments`."""
         waiting = self._waiting.copy()
         for command in commands:
-            carried = [one for one in self._waiting if command in self._build_retries(one.subject, state)]
+            carried = [one for one in self._waiting if self._is_carried(one, command, state)]
             if carried:
                 self._submitted.append((command, carried))
                 waiting = [one for one in waiting if one not in carried]
         self._waiting = waiting
+
+    def _is_carried(self, comment: LineComment, command: Command, state: RunState) -> bool:
+        """Return True if a command carries a comment."""
+        if isinstance(command, SendBack):
+            asked = state.approvals[command.item].approval
+            is_of_task = builders.find_task_of_subject(comment.subject, state) == find_question_task(state, asked)
+            return is_of_task and set(_to_review([comment])) <= set(command.comments)
+        return isinstance(command, Retry | RetryFiles) and command in self._build_commands(comment.subject, state)
 
     def restore_comments(self, command: Command) -> None:
         """Put back the comments of a command that will not be sent."""
@@ -97,6 +135,12 @@ class ReviewComments:
                 self._waiting += comments
             else:
                 self._submitted.append((other, comments))
+
+
+def _to_review(comments: Sequence[LineComment]) -> tuple[ReviewComment, ...]:
+    """Return the comments as they are sent, in the order of the files."""
+    ordered = sorted(comments, key=lambda one: (one.path, one.line))
+    return tuple(ReviewComment(path=one.path, line=one.line, text=one.text) for one in ordered)
 
 
 def format_note(comments: Sequence[LineComment]) -> str:
@@ -127,6 +171,8 @@ class CommandBar(PendingCommandLine):
             return
         action, selected = builders.KEY_ACTIONS[name], self._selected
         note_policy = action.get_note_policy(state)
+        if name == "send-back" and self._has_comments(selected, state):
+            note_policy = "may"
         if not note_policy or not self._is_possible(action.build_commands, selected, state):
             self._run_builder(action.build_commands, selected, "")
             return
@@ -136,6 +182,11 @@ class CommandBar(PendingCommandLine):
                 self._run_builder(action.build_commands, selected, note)
 
         self.app.push_screen(NoteDialog(action.title, is_required=note_policy == "must"), run_with_note)
+
+    def _has_comments(self, selected: Sequence[Subject], state: RunState) -> bool:
+        """Return True if something was said of lines of each selected change."""
+        tasks = [builders.find_task_of_subject(subject, state) for subject in selected]
+        return bool(tasks) and all(self._comments.list_comments(task, state) for task in tasks)
 
     @property
     def _selected(self) -> Sequence[Subject]:
@@ -153,9 +204,19 @@ class CommandBar(PendingCommandLine):
         if (state := self._state()) is None:
             return
         try:
-            self.submit_commands(choice(chosen, state, note))
+            self._submit_with_comments(choice(chosen, state, note), state)
         except OrchestrateError as problem:
             self._host.show_message(str(problem), is_problem=True)
+
+    def _submit_with_comments(self, commands: Sequence[Command], state: RunState) -> None:
+        """Hold commands; those that send back a change take along what was said of its lines.
+
+        Raises:
+            UsageProblem: none of them can be carried out now.
+        """
+        whole = [self._comments.add_to_answer(command, state) for command in commands]
+        self.submit_commands(whole)
+        self._comments.mark_submitted(list(filterfalse(partial(explain_refusal, state), whole)), state)
 
     def run_typed_command(self, text: str) -> None:
         """Do what a typed command says.
@@ -164,25 +225,30 @@ class CommandBar(PendingCommandLine):
             UsageProblem: it cannot be done, for the reason that the command line would give.
         """
         if (state := self._state()) is not None:
-            self.submit_commands(parse_commands(text, self._selected, state))
+            self._submit_with_comments(parse_commands(text, self._selected, state), state)
 
     def add_line_comment(self, path: str, line: int, text: str) -> None:
         """Keep a comment on a line of the change in front, until `submit_review`."""
-        if self._state() is None or not self._selected:
+        state = self._state()
+        if state is None or not self._selected:
             return
         self._comments.add_comment(LineComment(self._selected[0], path, line, text))
-        self._host.show_message(f"{format_count(len(self._comments), 'line')} commented; S sends all to the worker")
+        said = f"{format_count(len(self._comments), 'line')} commented; S sends all to the worker"
+        task = TaskId(builders.find_task_of_subject(self._selected[0], state))
+        if builders.find_landing_question(task, state) is not None:
+            said += ", b with a note"
+        self._host.show_message(said)
 
     def get_comments(self, subject: Subject) -> CommentTexts:
         """Return the comments on a subject's change that were not sent yet."""
         return self._comments.get_texts(subject)
 
     def submit_review(self) -> None:
-        """Retry each task whose lines were commented, with all comments as its note."""
+        """Send all comments: with what is sent back, or as the note of a further try."""
         if (state := self._state()) is None:
             return
         try:
-            commands = self._comments.build_retry_commands(state)
+            commands = self._comments.build_commands(state)
             self.submit_commands(commands)
         except OrchestrateError as problem:
             self._host.show_message(str(problem), is_problem=True)

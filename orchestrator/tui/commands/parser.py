@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from orchestrator.domain.commands.catalog import MIGRATION_VERBS, TYPED_COMMANDS
+from orchestrator.domain.commands.catalog import MIGRATION_VERBS, OLD_VERBS, TYPED_COMMANDS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandOption, Target
 from orchestrator.domain.commands.definitions import Command, Retry
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.report.command_builder import build_command, build_criterion
+from orchestrator.report.command_builder import build_command, build_criterion, parse_comments
 from orchestrator.report.rows.questions import get_question_item
 from orchestrator.tui.commands import builders
 from orchestrator.tui.view_model import Subject, SubjectKind
@@ -27,6 +27,8 @@ class CommandArguments:
 
     words: tuple[str, ...]
     options: Mapping[str, str]
+    repeated: Mapping[str, Sequence[str]]
+    """The values of options that may be given several times."""
 
     def get_option(self, *names: str) -> str:
         """Return the value of the first of these options that was given; empty if none was."""
@@ -41,6 +43,7 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Mapping[str, Comm
     """
     words: list[str] = []
     values: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
     rest = list(given)
     while rest:
         word = rest.pop(0)
@@ -59,8 +62,11 @@ def _parse_arguments(verb: str, given: Sequence[str], options: Mapping[str, Comm
             if not rest:
                 raise UsageProblem(f"option '--{name}' requires an argument")
             value = rest.pop(0)
-        values[name] = value
-    return CommandArguments(tuple(words), values)
+        if options[name].kind == "texts":
+            repeated.setdefault(name, []).append(value)
+        else:
+            values[name] = value
+    return CommandArguments(tuple(words), values, repeated)
 
 
 def _describe_unknown_option(verb: str, name: str, known: Sequence[str]) -> str:
@@ -90,6 +96,7 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
     known = ", ".join(TYPED_COMMANDS)
     if not words:
         raise UsageProblem(f"no command is given; there are {known}")
+    words[0] = OLD_VERBS.get(words[0], words[0])
     name = " ".join(words[:2])
     if name not in TYPED_COMMANDS:
         name = words[0]
@@ -178,7 +185,10 @@ def _build_answers(line: _TypedLine) -> list[Command]:
     names, note = line.split_name_and_note()
     named = [Subject("approval", get_question_item(line.state, name)) for name in names]
     items = builders.find_question_items(named or line.selected, line.state)
-    return [line.build_command(note, item=item) for item in items]
+    fields: dict[str, object] = {}
+    if comments := line.arguments.repeated.get("comment"):
+        fields["comments"] = parse_comments(comments)
+    return [line.build_command(note, item=item, **fields) for item in items]
 
 
 def _build_retries(line: _TypedLine) -> list[Command]:

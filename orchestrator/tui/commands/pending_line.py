@@ -9,9 +9,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, cast
 
 from orchestrator.domain.commands import definitions as commands
+from orchestrator.domain.commands.answers import Answer
 from orchestrator.domain.commands.definitions import Command, Pause, Stop, StopCall
+from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.text.listing import join_limited
+from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import OrchestrateError
 from orchestrator.tui.widgets.styled_line import StyledLine
@@ -38,11 +40,15 @@ def is_dangerous(command: Command) -> bool:
     return isinstance(command, DANGEROUS_COMMANDS)
 
 
-def describe_command(command: Command) -> str:
-    """Return the command in words, as `retry parser (look at x)`."""
+def describe_command(command: Command, question_ids: Mapping[str, QuestionId] = {}) -> str:
+    """Return the command in words, as `retry parser (look at x)`; `question_ids` are the short names of questions."""
     words = [_get_verb(command), _describe_target(command)]
+    if isinstance(command, Answer) and command.item in question_ids:
+        words.insert(1, str(question_ids[command.item]))
     if note := to_one_line(getattr(command, "reason", "") or getattr(command, "note", ""), _NOTE_CHARS):
         words.append(f"({note})")
+    if isinstance(command, commands.SendBack) and command.comments:
+        words.append(f"with {format_count(len(command.comments), 'commented line')}")
     return " ".join(filter(None, words))
 
 
@@ -193,7 +199,11 @@ class PendingCommandLine(StyledLine):
         self.set_interval(_TICK_S, self.send_due_commands)
 
     def _hold(self, commands: Sequence[Command]) -> None:
-        described = list(zip(commands, map(describe_command, commands), strict=True))
+        view_model = self._host.view_model
+        question_ids: Mapping[str, QuestionId] = view_model.state.question_ids if view_model is not None else {}
+        described = []
+        for command in commands:
+            described.append((command, describe_command(command, question_ids)))
         if not self._pending.hold_commands(described, self.clock()):
             self._host.show_message("that is on its way already")
         self._paint()

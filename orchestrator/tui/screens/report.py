@@ -19,6 +19,7 @@ from orchestrator.domain.ids import UnitId, build_landing_item, build_unit_id, p
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.review import get_review_points
 from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
@@ -197,11 +198,11 @@ def _person(state: RunState, unit: UnitId) -> Iterator[str]:
     answer = state.approvals.get(build_landing_item(unit))
     if answer is None:
         return
-    if answer.is_open:
-        yield f"waits for your answer: {answer.approval.item}"
-    else:
+    if state.is_waiting(answer):
+        yield f"waits for your answer: {answer.id} {answer.approval.item}"
+    elif answer.decision is not None:
         reason = f": {quote_text(answer.reason)}" * bool(answer.reason)
-        yield f"{to_one_line(answer.by)} answered {answer.decision}{reason}"
+        yield f"{DECISION_WORDS[answer.decision]} by {to_one_line(answer.by)}{reason}"
 
 
 def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Iterator[str]:

@@ -61,7 +61,7 @@ def collect_alert_messages(view_model: ViewModel) -> Mapping[str, str]:
 
 def _list_questions(state: RunState) -> Iterator[tuple[str, str]]:
     for one in state.pending_approvals:
-        yield f"ask/{one.approval.item}", f"asks: {one.approval.title}"
+        yield f"ask/{one.approval.item}", f"asks {one.id}: {one.approval.title}"
 
 
 def _describe_end(state: RunState) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.report.rows import questions
 from orchestrator.tui.rows.empty_screens import NO_QUESTION
 from orchestrator.tui.view_model import ViewModel
-from orchestrator.tui.views.base_view import Subject, ThrottledView, format_nonzero
+from orchestrator.tui.views.base_view import Subject, ThrottledView
 from orchestrator.tui.widgets.panel import Panel
 from orchestrator.tui.widgets.styled_text import Cell, Span
 from orchestrator.tui.widgets.table import CellContext, Column, Table, build_row
@@ -23,8 +23,6 @@ from worktrees.errors import GitError
 from worktrees.object_store.tree_overlay import overlay_tree
 from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
-
-_ANSWERS = {"approve": "yes", "deny": "no"}
 
 
 def _render_age(question: questions.QuestionRow, _context: CellContext) -> Cell:
@@ -37,19 +35,19 @@ def _render_answer(question: questions.QuestionRow, _context: CellContext) -> Ce
         return f"{question.default} in {format_short_duration(max(question.left_s, 0))}"
     if question.is_open:
         return "waits"
-    if question.by:
-        return f"{_ANSWERS.get(question.decision, '–')} by {question.by}"
-    return question.decision or "moot"
+    if question.decision:
+        return f"{question.decision} by {question.by}"
+    return "closed"
 
 
 _COLUMNS = (
-    Column("number", "#", 3, to_the_right=True, cell=lambda row, _: format_nonzero(row.number)),
+    Column("id", "ID", 4, cell=lambda row, _: row.id_text),
     Column("age", "AGE", 7, 2, to_the_right=True, cell=_render_age),
     Column("who", "WHO", 16, 4, cell=lambda row, _: row.who),
     Column("matter", "MATTER", 12, 1, cell=lambda row, _: (row.matter, "ask" * row.is_open)),
     Column("title", "WHAT", 24, grows=True, cell=lambda row, _: row.title),
     Column("default", "DEFAULT", 16, 5, cell=_render_answer),
-    Column("blocks", "BLOCKS", 24, 3, cell=lambda row, _: row.blocks or row.reason),
+    Column("blocks", "BLOCKS", 24, 3, cell=lambda row, _: row.blocks or row.reason or row.closed),
 )
 
 
@@ -59,11 +57,10 @@ class InboxView(ThrottledView):
     TITLE = "Inbox"
     FIELDS = questions.QUESTION_KEYS
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
-        ("a", "approve"), ("d", "deny"), ("enter", "diff"), ("t", "deny and tell"), ("space", "mark"),
+        ("a", "approve"), ("d", "reject"), ("b", "send back"), ("enter", "diff"), ("space", "mark"),
         ("*", "mark same matter"), ("u", "undo"),
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "app.act('tell')", "deny and tell", show=False),
         Binding("asterisk", "mark_alike", "mark the same matter", show=False),
         Binding("D", "detail", "all of it, with its diff", show=False),
         Binding("escape", "shut", "back to the list", show=False),

@@ -10,10 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.event import Event, RecordedEvent, forge, landing, migration, run, work
-from orchestrator.domain.ids import parse_session_role, parse_unit_task
+from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
+from orchestrator.domain.ids import QuestionId, parse_session_role, parse_unit_task
 from orchestrator.domain.judging.forge_check import list_check_names
 from orchestrator.domain.text.sanitization import strip_controls
-from orchestrator.report.log.event_descriptions import describe_event
+from orchestrator.report.log.event_descriptions import describe_event_with_questions
 from orchestrator.report.log.event_lines import DETAIL_KINDS
 from orchestrator.report.rows.row_filter import FilterValue, RowFilter
 from orchestrator.tui.rows.empty_screens import NO_LOG
@@ -61,11 +62,11 @@ class LogRow(NamedTuple):
         return values
 
 
-def build_log_row(recorded: RecordedEvent) -> LogRow:
-    """Return an event as a row, without control characters."""
+def build_log_row(recorded: RecordedEvent, question_ids: Mapping[str, QuestionId] = {}) -> LogRow:
+    """Return an event as a row, without control characters; `question_ids` are the short names of questions."""
     event = recorded.event
     session = str(getattr(event, "session", "") or "")
-    text = strip_controls(describe_event(event)[:_CHARS]).replace("\n", " ⏎ ")
+    text = strip_controls(describe_event_with_questions(event, question_ids)[:_CHARS]).replace("\n", " ⏎ ")
     return LogRow(
         seq=recorded.seq,
         at=recorded.at,
@@ -175,12 +176,17 @@ class LogView(ThrottledView):
         self._rows, self._older, self._problem = [], None, ""
         self._filter_all()
         first = view_model.recent[0].seq if view_model.recent else max(view_model.seq - MAX_KEPT_EVENTS, 0) + 1
-        self._tail = EventBackfill(build_log_row, after=first - 1)
+        self._tail = EventBackfill(self._build_row, after=first - 1)
         oldest = max(first - 1 - MAX_KEPT_EVENTS, 0)
         if first > 1 and oldest < first - 1:
-            self._older = EventBackfill(build_log_row, after=oldest)
+            self._older = EventBackfill(self._build_row, after=oldest)
             reading = self._read_older(self._older, view_model, first - 1)
             self.run_worker(reading, group="log-older", exit_on_error=False)
+
+    def _build_row(self, recorded: RecordedEvent) -> LogRow:
+        if self.view_model is None or not isinstance(recorded.event, ApprovalRequested | ApprovalDecided):
+            return build_log_row(recorded)
+        return build_log_row(recorded, self.view_model.state.question_ids)
 
     async def _read_older(self, tail: EventBackfill[LogRow], view_model: ViewModel, until: int) -> None:
         """Read the older events in one piece, so that what people look at moves but once."""

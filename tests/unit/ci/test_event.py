@@ -49,11 +49,14 @@ def test_resume_goes_on_with_the_issues_run_or_with_one_that_is_named() -> None:
     ("text", "answer"),
     [
         ("/orchestrate approve", "approve"),
-        ("/orchestrate approve 2", "approve 2"),
-        ("/orchestrate deny landing/parser@1 because", "deny landing/parser@1"),
+        ("/orchestrate approve q2", "approve q2"),
+        ("/orchestrate reject landing/parser@1 because", "reject landing/parser@1 because"),
+        ("/orchestrate deny q2", "reject q2"),
+        ("/orchestrate send-back q1 keep\nthe old `format`", "send-back q1 keep the old `format`"),
+        ("/orchestrate send-back keep it", "send-back keep it"),
     ],
 )
-def test_an_answer_names_an_item_by_name_by_number_or_not_at_all(text: str, answer: str) -> None:
+def test_an_answer_names_a_question_by_its_id_by_its_item_or_not_at_all(text: str, answer: str) -> None:
     order = commented(text)
     assert (order.answer, order.goal, order.key) == (answer, "", "issue-12")
 
@@ -67,7 +70,10 @@ def test_an_answer_names_an_item_by_name_by_number_or_not_at_all(text: str, answ
         "/orchestrate run-it",
         "please /orchestrate run",
         "/orchestrate resume --restart",
-        "/orchestrate deny ../x",
+        "/orchestrate reject ../x",
+        "/orchestrate reject --key=x",
+        "/orchestrate approve 2",
+        "/orchestrate send-back 2 no",
     ],
 )
 def test_what_is_no_command_is_refused(text: str) -> None:

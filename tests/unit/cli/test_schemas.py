@@ -121,7 +121,7 @@ def test_every_verb_has_help_with_an_example_and_can_print_an_object() -> None:
 
 def test_a_verb_without_its_words_is_a_mistake_in_its_usage_and_no_traceback() -> None:
     missing: dict[str, Any] = {
-        name: CliRunner().invoke(cli, name.split()) for name in ("approve", "retry", "migrate run")
+        name: CliRunner().invoke(cli, name.split()) for name in ("cancel", "retry", "migrate run")
     }
     assert {name: done.exit_code for name, done in missing.items()} == dict.fromkeys(missing, 2)
     assert all("Missing argument" in done.stderr for done in missing.values())

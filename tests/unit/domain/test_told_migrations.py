@@ -224,7 +224,7 @@ def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
     assert explain_refusal(state, Approve(item="recipe/1")) == ""
     assert "the run has ended" in explain_refusal(state, Approve(item="sample/1"))
     no = fold_events(
-        record(ApprovalDecided(item="recipe/1", decision="deny", by="ada")),
+        record(ApprovalDecided(item="recipe/1", decision="reject", by="ada")),
         onto=run(*[ApprovalRequested(approval=asked), ENDED]),
     )
     assert (no.migration.requested_recipe, no.ended) == (None, ENDED)
@@ -234,11 +234,12 @@ def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
 
 def test_a_proposed_recipe_is_asked_about_no_longer_once_the_recipe_was_revised_otherwise() -> None:
     asked = Approval(item="recipe/1", matter="recipe", subject="1", title="t", recipe=NEW)
-    other = Approval(item="sample/1", matter="sample", subject="1", title="t")
+    other = Approval(item="sample/1", matter="sample", subject="sample", title="t")
     state = run(ApprovalRequested(approval=asked), ApprovalRequested(approval=other))
     revised = fold_events(record(RecipeRevised(recipe=NEW, revision="r2", redo=(), by="ada")), onto=state)
     assert [one.approval.item for one in revised.pending_approvals] == ["sample/1"]
-    assert "answered already" in explain_refusal(revised, Approve(item="recipe/1"))
+    late = explain_refusal(revised, Approve(item="recipe/1"))
+    assert late == "q1 recipe/1 is closed: the recipe was revised to r2; waiting: q2 sample/1"
 
 
 COMMANDS = st.one_of(

@@ -44,6 +44,7 @@ EXAMPLES = {
     "title": "Discounts on a cart",
     "tools": "`shell`, `read`, `edit`, `write`, `finish`",
     "variants": "- strong: for subtle work",
+    "words": "<person-0>\nkeep the old format\nshop/cart.py:3 `return total`: round it\n</person-0>",
 }
 
 

@@ -28,7 +28,7 @@ DONE = RunEnded(outcome="partial", reason="a did not land", exit=3, head=None)
         ([], False, "stopped", "its engine is gone: it was killed, or its machine was", "orchestrate resume r1"),
         ([ASKED], False, "stopped", "its engine is gone: it was killed, or its machine was", "orchestrate resume r1"),
         ([ASKED, CTRL_C], False, "stopped", "stopped by Ctrl-C", "orchestrate resume r1"),
-        ([ASKED, WAITS], False, "asks you", "a wants the network", "orchestrate approve r1 tier/a"),
+        ([ASKED, WAITS], False, "asks you", "a wants the network", "orchestrate approve r1 q1"),
         ([LIMIT], False, "paused", "the time limit of 3 s is reached", "orchestrate resume r1"),
         ([BY_ADA, WAITS], False, "paused", "paused by ada: lunch", "orchestrate continue r1"),
         ([BY_ADA], True, "paused", "paused by ada: lunch", "orchestrate continue r1"),
@@ -44,5 +44,5 @@ def test_a_run_has_one_word_a_cause_and_the_command_that_goes_on(
 
 def test_continue_says_what_goes_on_where_it_would_change_nothing() -> None:
     assert "is running" in explain_nothing_to_continue(told(created("a")), True)
-    assert "orchestrate approve r1 tier/a" in explain_nothing_to_continue(told(created("a"), ASKED, WAITS), False)
+    assert "orchestrate approve r1 q1" in explain_nothing_to_continue(told(created("a"), ASKED, WAITS), False)
     assert explain_nothing_to_continue(told(created("a")), False) == "", "it goes on with a run that was killed"

@@ -128,7 +128,7 @@ def test_who_waits_for_an_answer_comes_first_and_goes_on_after_it(run: Run) -> N
     run.asks(2)
     first = run.rows()[0]
     assert (first.task, first.activity, first.kind) == ("task-002", Activity.ASK, "session")
-    run.happens(ApprovalDecided(item="tier/task-002/2", decision="deny", by="ada"))
+    run.happens(ApprovalDecided(item="tier/task-002/2", decision="reject", by="ada"))
     assert set(run.doing().values()) == {"run"}  # also the planner, whose tasks are under way
 
 

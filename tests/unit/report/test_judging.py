@@ -128,10 +128,10 @@ def test_an_approval_escapes_when_the_queue_finds_it_red_and_not_when_its_lines_
 
 def test_an_approval_escapes_when_another_lens_or_a_person_refuses_the_same_attempt() -> None:
     assert escapes(created("a"), *judged("a", 1, "x", diff="approve", code="revise")) == {"other-lens": 1}
-    asked = Approval(item="landing/a@1", matter="landing", subject="a@1", title="land", detail=(), default="deny")
+    asked = Approval(item="landing/a@1", matter="landing", subject="a@1", title="land", detail=(), default="reject")
     tried = [created("a"), *judged("a", 1, "x", diff="approve"), ApprovalRequested(approval=asked)]
-    assert escapes(*tried, ApprovalDecided(item="landing/a@1", decision="deny", by="ada")) == {"denied": 1}
-    assert escapes(*tried, ApprovalDecided(item="landing/a@1", decision="deny", by="expiry")) == {}
+    assert escapes(*tried, ApprovalDecided(item="landing/a@1", decision="reject", by="ada")) == {"denied": 1}
+    assert escapes(*tried, ApprovalDecided(item="landing/a@1", decision="reject", by="expiry")) == {}
 
 
 def test_an_approval_escapes_when_the_iteration_that_it_landed_in_is_begun_afresh() -> None:

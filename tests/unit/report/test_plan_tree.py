@@ -59,7 +59,7 @@ def test_what_asks_a_person_is_blocked_and_says_so() -> None:
     asked = ApprovalRequested(approval=Approval(item="tier/cli/2", matter="tier", subject="cli/2", title="network"))
     state = told(created("cli"), *worked("cli")[:1], asked)
     row = PlanTree(state).build_rows(only_blocked=True)[-1]
-    assert (row.id, row.activity, row.note) == ("cli", Activity.ASK, "waits for your answer: tier/cli/2")
+    assert (row.id, row.activity, row.note) == ("cli", Activity.ASK, "waits for your answer: q1 tier/cli/2")
 
 
 def test_a_candidate_whose_tree_is_tested_is_testing_not_judged() -> None:

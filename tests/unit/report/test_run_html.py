@@ -22,7 +22,7 @@ def test_of_two_hundred_workers_and_a_hundred_thousand_lines_the_page_is_small_a
         assert f"</b> {task} – " in page, task
     assert "lines before: orchestrate logs has them" in page
     assert "and 81 more tasks" in page
-    assert "<b>Next:</b> <code>orchestrate approve fleet tier/task-198/2" in page
+    assert "<b>Next:</b> <code>orchestrate approve fleet q1 (or reject)" in page
 
 
 def many(tmp_path: Path) -> dict[str, Any]:
