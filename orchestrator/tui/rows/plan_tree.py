@@ -178,12 +178,3 @@ def _describe_standing(task: TaskState) -> str:
     if task.verdict:
         return f"{task.verdict.verdict.kind}: {'; '.join(task.verdict.verdict.reasons)}"
     return ""
-
-
-def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
-    """Return `88 tasks  61 done  14 at work  9 to do  3 fail`: the leaves by activity, those done first."""
-    words = [f"{sum(counts.values())} tasks"]
-    words += [f"{counts[one]} {one.word}" for one in dict.fromkeys((Activity.DONE, *Activity)) if counts.get(one)]
-    if state.goal.iteration > 1:
-        words.append(f"iteration {state.goal.iteration}")
-    return "  ".join(words)

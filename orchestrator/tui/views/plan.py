@@ -102,7 +102,11 @@ class PlanView(ThrottledView):
         self.table.show_rows(self.build_rows(self._rows, lambda row, context: build_row(row.id, row, _LARGE, context)))
         self.show_reason()
         goal = to_one_line(view_model.state.run.goal, 400)
-        self.query_one("#plan-line", Drawing).show_rows([[(" goal ", "dim"), (goal, "title")]])
+        iteration = view_model.state.goal.iteration
+        spans: list[Span] = [(" goal ", "dim"), (goal, "title")]
+        if iteration > 1:
+            spans.insert(0, (f" iteration {iteration} ", "accent"))
+        self.query_one("#plan-line", Drawing).show_rows([spans])
         counts = count_states(tree.count_activities().items())
         self.query_one("#plan-rows", Panel).show_title([("Plan", "title"), *counts])
 

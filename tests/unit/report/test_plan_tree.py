@@ -11,7 +11,8 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause
 from orchestrator.report.rows.activity import Activity
 from orchestrator.report.rows.row_filter import parse_filter
-from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanTree, render_plan_line
+from orchestrator.tui.rows.plan_tree import PLAN_KEYS, PlanTree
+from orchestrator.tui.rows.state_counts import count_states
 from tests.running.goal_events import asks, created, ended, judged, merged, told, worked
 
 
@@ -114,9 +115,9 @@ def test_an_unknown_price_is_never_shown_as_nothing() -> None:
     assert PlanTree(state).build_rows(wanted=parse_filter("cost:<1", PLAN_KEYS)) == []
 
 
-def test_the_line_counts_leaves_by_what_they_do() -> None:
-    state = plan()
-    assert render_plan_line(state, PlanTree(state).count_activities()) == "4 tasks  1 done  1 review  2 to do"
+def test_the_title_counts_leaves_by_what_they_do() -> None:
+    counts = count_states(PlanTree(plan()).count_activities().items())
+    assert counts == [("  1 at work", "run"), ("  2 to do", "queue"), ("  1 merged", "done")]
 
 
 TREES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
