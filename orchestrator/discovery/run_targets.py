@@ -67,4 +67,5 @@ def list_part_names(state: RunState) -> Iterator[str]:
     """Yield the names of a run's tasks, files and questions."""
     yield from state.tasks
     yield from state.migration.files
+    yield from map(str, state.question_ids.values())
     yield from state.approvals

@@ -75,6 +75,8 @@ async def test_one_word_that_is_a_question_means_the_question_and_its_task(shop:
     assert shown[0] == "may invoice land?"
     assert any(line.startswith("invoice  merged  ") for line in shown)
     assert shop.say("logs", asked.item).out == shop.say("logs", "invoice").out != ""
+    assert shop.say("show", "q1").out.splitlines()[0] == shown[0]
+    assert shop.say("logs", "q1").out == shop.say("logs", "invoice").out
 
 
 def test_a_mistyped_run_names_the_one_that_is_like_it(shop: Shop) -> None:
