@@ -54,7 +54,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     documents.TemplatesDocument: "migrate init --list",
     documents.RecipeSchemaDocument: "migrate schema --out",
     documents.PlanDocument: "plan, run --dry-run",
-    documents.CommandDocument: "approve, deny, pause, continue, retry, cancel and whatever tells a run",
+    documents.CommandDocument: "approve, send-back, reject, pause, continue, retry, cancel and whatever tells a run",
     documents.InboxDocument: "inbox",
     documents.ExportDocument: "run export",
     documents.ImportDocument: "run import",

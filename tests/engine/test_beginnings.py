@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.doctor.checks import check_requirements
-from orchestrator.domain.commands.definitions import Approve, Deny
+from orchestrator.domain.commands.definitions import Approve, Reject
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.project.options import Options
@@ -79,7 +79,7 @@ async def test_a_question_about_a_red_gate_closes_when_the_run_gets_another_gate
 
 async def test_a_run_that_nobody_wants_on_a_red_gate_ends_and_has_cost_nothing(bench: Bench) -> None:
     ended = await bench.run(*one("a"), gate=SILENT_RED)
-    send_command(ended.directory, Deny(item=ended.state.pending_approvals[0].approval.item, reason="mend it first"))
+    send_command(ended.directory, Reject(item=ended.state.pending_approvals[0].approval.item, reason="mend it first"))
     ended = await bench.resume(*one("a"), gate=SILENT_RED)
     assert ended.state.ended is not None
     assert (ended.state.ended.outcome, ended.state.spend.total.calls) == ("cancelled", 0)

@@ -1,1 +1,1 @@
-"""The verbs that tell a run something: approve, deny, pause, continue, retry, cancel, inbox, criterion, stop-call."""
+"""The verbs that tell a run something: approve, send-back, reject, pause, continue, retry, cancel, inbox, …."""

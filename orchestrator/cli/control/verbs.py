@@ -1,4 +1,4 @@
-"""`orchestrate inbox`, and verbs made from the catalog of commands: approve, deny, pause, continue, retry, …"""
+"""`orchestrate inbox`, and verbs made from the catalog of commands: approve, send-back, reject, pause, …"""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
