@@ -33,7 +33,7 @@ async def test_a_landing_that_waits_is_approved_by_keys_and_lands(tmp_path: Path
     with run.begin(*run.words, *review) as waiting:  # a process of its own: an engine takes signals
         _, said = waiting.communicate()
     assert waiting.returncode == 6, "nobody answered yet"
-    assert f"answer it: orchestrate approve {run.directory.name} landing/a@1" in said, "as it was asked"
+    assert f"answer it: orchestrate approve {run.directory.name} q1" in said, "as it was asked"
     assert f"run {run.directory.name}  asks you: " in said
     directory = RunDirectory(run.directory)
     app = Dashboard(RunFeed(directory), build_dashboard_actions(directory, run.where))
