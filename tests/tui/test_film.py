@@ -70,7 +70,7 @@ def test_the_film_of_the_guide_is_small_and_begins_with_a_fleet_at_work() -> Non
     lines = {line.get("id"): "".join(line.itertext()) for line in root.iter() if line.tag.endswith("}g")}
     first = next(group for group in root if group.get("class") == "f")
     shown = [lines[str(use.get("href")).removeprefix("#")] for use in first]
-    assert sum(" worker " in line and ("run" in line or "think" in line) for line in shown) >= 8
+    assert sum(" worker " in line and ("at work" in line or "think" in line) for line in shown) >= 8
 
 
 def test_no_picture_of_the_guide_is_large_or_tells_a_path() -> None:

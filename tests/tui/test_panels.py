@@ -63,7 +63,7 @@ def test_gauges_fit_any_width_and_plain_terminals() -> None:
 async def test_the_panel_with_the_focus_has_a_frame_in_the_accent_colour(theme: str) -> None:
     app = dashboard(Asking(LATER, LANDING), look=DashboardSettings(theme=f"orchestrate-{theme}"))
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: "land discounts@1" in "\n".join(seen(app)))
+        await until(pilot, lambda: "land discounts@2" in "\n".join(seen(app)))
         rows, preview = app.query(Panel)
         accent = app.current_theme.primary
         assert rows.styles.border_top[1].hex.lower() == accent

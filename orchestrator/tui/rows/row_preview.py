@@ -1,6 +1,7 @@
 """The preview of a row: a question with its detail, the reason of a failure and what can be done, a task's history."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
@@ -46,11 +47,13 @@ def _find_question(state: RunState, row: AgentRow, now: datetime) -> QuestionRow
 
 
 def render_question_preview(question: QuestionRow) -> Iterator[Styled]:
-    """Yield a question with its detail."""
-    title, *rest = render_question_lines(question)
+    """Yield a question with its detail, which comes before the rest, as there may be room for few lines."""
+    title, *rest = render_question_lines(replace(question, detail=()))
     yield title, "title"
-    for line in rest:
+    for line in question.detail:
         yield line, ""
+    for line in rest:
+        yield line, "dim"
 
 
 def render_task_preview(state: RunState, task: TaskState, activity: Activity) -> Iterator[Styled]:
