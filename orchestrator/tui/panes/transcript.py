@@ -45,6 +45,8 @@ class TranscriptPane(Vertical):
 
     def __init__(self, *, last: int | None = None, is_ascii: bool = False, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
+        self.pager = TextPager(follow=True, empty=NOTHING_SAID)
+        """The widget that shows the lines, also before and after it is part of a screen."""
         self._last, self._is_ascii = last, is_ascii
         self._reader: ConversationReader | None = None
         self.transcript: Transcript | None = None
@@ -60,12 +62,7 @@ class TranscriptPane(Vertical):
 
     def compose(self) -> ComposeResult:
         """Build the lines."""
-        yield TextPager(follow=True, empty=NOTHING_SAID)
-
-    @property
-    def pager(self) -> TextPager:
-        """The widget that shows them."""
-        return self.query_one(TextPager)
+        yield self.pager
 
     @property
     def status_text(self) -> str:
