@@ -147,13 +147,18 @@ def _describe_migration_end(state: RunState, outcome: RunOutcome) -> str:
 
 
 def _describe_commonest_failure(state: RunState) -> str:
-    """Return why most of the files failed that did not land; empty if no two failed alike."""
-    failed = [file.signature for file in state.migration.files.values() if file.status.is_left_over and file.signature]
-    for signature, files in Counter(failed).most_common(1):
+    """Return why most of the files failed that did not land, in the words of the first; empty if no two failed alike.
+
+    Which failures are alike is told by their signatures, in which numbers and paths are taken out.
+    """
+    failed = [file for file in state.migration.files.values() if file.status.is_left_over and file.signature]
+    for signature, files in Counter(file.signature for file in failed).most_common(1):
+        first = next(file for file in failed if file.signature == signature)
+        reason = _shorten(first.reason or signature)
         if len(failed) == 1:
-            return f"; it failed with: {_shorten(signature)}"
+            return f"; it failed with: {reason}"
         if files > 1:
-            return f"; most often: {_shorten(signature)} ({format_count(files, 'file')})"
+            return f"; {files:,} failed alike, such as {to_one_line(first.path, _REASON_CHARS)}: {reason}"
     return ""
 
 

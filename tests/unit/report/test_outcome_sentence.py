@@ -45,8 +45,15 @@ def test_a_migration_is_told_in_one_sentence_with_what_most_files_failed_for() -
     sentence = describe_run_outcome(migrated.told(*failed, migrated.END))
     assert sentence == (
         "Partly done: 3 of 8 files landed; 3 failed (3 rejected), 1 rolled back, 1 not begun; "
-        "most often: 'ExceptionInfo' object has no attribute 'exception' (2 files)."
+        "2 failed alike, such as app/test_c.py: breaks 1 test: 'ExceptionInfo' object has no attribute 'exception'."
     )
+
+
+def test_a_failure_is_told_in_its_own_words_and_not_as_its_signature() -> None:
+    said = {"reason": "exits with 2; only 0 counts as green", "signature": "exits with N; only N counts as green"}
+    failed = [migrated.moved(path, FileStatus.REJECTED, **said) for path in ("app/test_c.py", "app/test_d.py")]
+    sentence = describe_run_outcome(migrated.told(*failed, migrated.END))
+    assert sentence.endswith("; 2 failed alike, such as app/test_c.py: exits with 2; only 0 counts as green.")
 
 
 def test_every_cause_has_words_of_its_own() -> None:
