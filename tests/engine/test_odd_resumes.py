@@ -19,7 +19,7 @@ async def test_a_landing_that_never_happened_and_whose_commit_git_pruned_is_made
     ended = await bench.run(*TWO, budget={"calls": 5})
     journal = Journal(ended.directory.path, SystemClock())
     pruned = LandingStarted(
-        key=f"landing/{'1' * 40}/1",
+        key=f"land/{'1' * 40}~0",
         branch=ended.state.run.branch,
         old=ended.state.head,
         new=CommitId("1" * 40),

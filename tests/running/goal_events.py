@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
-from orchestrator.domain.event.run import EngineStarted, RunStarted
+from orchestrator.domain.event.run import EngineStarted, IterationStarted, RunStarted
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -46,7 +46,8 @@ def begun(**settings: Any) -> list[Event]:
         target="main",
         settings=settings,
     )
-    return [started, EngineStarted(epoch=1, pid=1, host="h", version="1"), created(ROOT_TASK, None, "branch")]
+    engine = EngineStarted(epoch=1, pid=1, host="h", version="1")
+    return [started, engine, IterationStarted(number=1), created(ROOT_TASK, None, "branch")]
 
 
 def created(name: str, parent: str | None = ROOT_TASK, kind: str = "leaf", **fields: Any) -> TaskCreated:

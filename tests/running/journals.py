@@ -11,7 +11,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.event.run import EngineStarted, RunStarted
+from orchestrator.domain.event.run import EngineStarted, IterationStarted, RunStarted
 from orchestrator.domain.event.work import (
     AttemptStarted,
     ModelCalled,
@@ -97,6 +97,7 @@ class Fleet:
             settings={"budget": {"usd": 400}},
         )  # fmt: skip
         yield EngineStarted(epoch=1, pid=1, host="host", version="0")
+        yield IterationStarted(number=1)
         yield TaskCreated(task=ROOT, spec=Task(id=ROOT, parent=None, depth=0, kind="branch", title="all", outcome="o"))
         yield PlanningStarted(task=ROOT, round=1)
         yield PlanSubmitted(task=ROOT, round=1, plan=Plan(rationale="each module by itself", tasks=()))

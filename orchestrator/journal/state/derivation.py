@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.fold.event_order import require_possible
 from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.state import snapshot
@@ -78,6 +79,7 @@ def apply_read_event(path: Path, state: RunState, recorded: RecordedEvent) -> No
         Damaged: it cannot have happened after those before it.
     """
     try:
+        require_possible(state, recorded)
         apply_recorded_event(state, recorded)
     except (ValueError, KeyError, OverflowError) as error:
         what = f"event {recorded.seq} cannot have happened after those before it ({error})"

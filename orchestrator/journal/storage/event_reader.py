@@ -8,7 +8,7 @@ from typing import Self, cast
 
 from pydantic import ValidationError
 
-from orchestrator.domain.event import RecordedEvent, UnknownEventError, parse_event
+from orchestrator.domain.event import Event, RecordedEvent, UnknownEventError, parse_event
 from orchestrator.domain.text.validation_problems import describe_first_problem
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.storage import problems, schema
@@ -272,10 +272,12 @@ def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
         UnusableEvent: it does not have the shape of its kind.
         TooNew: this program does not know the kind or its version.
     """
-    seq, at, kind, version, *_, body = row
+    seq, at, kind, version, *columns, body = row
     name = kind.decode("utf-8", "replace")
     try:
-        return RecordedEvent(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
+        event = parse_event(name, version, body)
+        _require_same_columns(event, columns)
+        return RecordedEvent(seq, datetime.fromisoformat(at.decode()), event)
     except UnknownEventError as error:
         raise problems.NewerJournal(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
     except ValueError as error:
@@ -284,6 +286,14 @@ def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
             problem = describe_first_problem(error, "the event")
         what = f"event {seq} ({name}) does not have its shape ({problem})"
         raise problems.UnusableJournalEvent(path, seq - 1, what) from error
+
+
+def _require_same_columns(event: Event, columns: Sequence[bytes | None]) -> None:
+    """Make sure that an event says of itself what it is stored under: SQLite finds it by that."""
+    for field, column in zip(("task", "session", "key"), columns, strict=True):
+        value = getattr(event, field, None)
+        if column != (None if value is None else value.encode()):
+            raise ValueError(f"its {field} is {value!r}, and not the one it is stored under")
 
 
 def _find_missing(first: int, last: int) -> str:

@@ -13,10 +13,11 @@ from functools import cache
 import anyio
 
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.fold.projection import apply_recorded_event
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.state.derivation import apply_read_event
+from orchestrator.journal.storage.problems import DamagedJournal
 from orchestrator.report.log.last_event import SILENT_KINDS, LastSessionEvent, find_last_session_event
 from orchestrator.tui.run_feed.journal_tail import RECENT_EVENTS, JournalReset, JournalTail
 from orchestrator.tui.run_feed.playback_clock import PlaybackClock
@@ -195,10 +196,9 @@ class RunFeed:
         if self._problem:
             return  # what follows an event that cannot have happened means nothing
         try:
-            apply_recorded_event(self._state, recorded)
-        except (ValueError, KeyError, OverflowError) as error:
-            what = f"event {recorded.seq} cannot have happened after those before it ({error})"
-            self._problem = f"{self.directory.journal}: {what}; see orchestrate repair"
+            apply_read_event(self.directory.journal, self._state, recorded)
+        except DamagedJournal as damage:
+            self._problem = f"{self.directory.journal}: {damage.what}; see orchestrate repair"
             return
         self._recent.append(recorded)
         self._latest.record_event(recorded)

@@ -4,10 +4,10 @@ import json
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pytest
 
@@ -16,7 +16,8 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import RunId
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
-from orchestrator.journal.storage.event_store import EventStore, read_all_events
+from orchestrator.journal.storage.checksums import EventColumns
+from orchestrator.journal.storage.event_store import EventStore, read_all_events, write_journal_file
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 
@@ -199,3 +200,53 @@ def test_events_that_cannot_have_happened_are_told_by_every_verb_that_reads_them
     said = ask(*verb)
     assert "names receipt 'never', which was never recorded" in said.out + said.err
     assert "repair" in said.out + said.err
+
+
+def rewrite(directory: RunDirectory, rows: Iterable[EventColumns]) -> None:
+    """Write the journal anew with these events, numbered and summed as a writer would have done it."""
+    (directory.path / "journal.head").unlink(missing_ok=True)
+    write_journal_file(directory.journal, [(seq, *columns) for seq, (_, *columns) in enumerate(rows, 1)])
+
+
+def read_rows(directory: RunDirectory) -> list[EventColumns]:
+    with EventStore.open_reader(directory.journal) as reader:
+        return list(reader.read_rows())
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        (b"iteration.started", "task.created names task 'root', but no iteration has begun"),
+        (b"session.started", "model.called names session"),
+        (b"attempt.started", "names attempt 1 of"),
+        (b"model.called", "model.replied ends 'model/"),
+    ],
+)
+def test_a_journal_without_an_event_of_its_middle_is_damaged_and_can_be_repaired(
+    ask: Verb, directory: RunDirectory, kind: bytes, problem: str
+) -> None:
+    rows = read_rows(directory)
+    rows.remove(next(row for row in rows if row[2] == kind))
+    rewrite(directory, rows)
+    said = ask("resume")
+    assert said.code == 7
+    assert problem in said.err
+    assert "`orchestrate repair` keeps" in said.err
+    assert problem in ask("repair").out
+    assert ask("status").code == 0
+
+
+@pytest.mark.parametrize("is_in_column", [False, True])
+def test_an_event_with_the_key_of_another_try_is_damage(ask: Verb, directory: RunDirectory, is_in_column: bool) -> None:
+    rows = read_rows(directory)
+    seq, *columns, key, body = next(row for row in rows if row[2] == b"model.called")
+    forged = body.replace(b'~0"', b'~3"', 1)
+    assert key and forged != body
+    stored = key.replace(b"~0", b"~3") if is_in_column else key
+    rows[seq - 1] = cast(EventColumns, (seq, *columns, stored, forged))
+    rewrite(directory, rows)
+    said = ask("resume")
+    assert said.code == 7
+    assert ("the next try is" in said.err) == is_in_column
+    assert ("not the one it is stored under" in said.err) != is_in_column
+    assert "`orchestrate repair` keeps" in said.err

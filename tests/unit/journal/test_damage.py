@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.landing import RefSetting
 from orchestrator.domain.event.run import EffectAbandoned, Noticed
 from orchestrator.domain.event.work import SessionStarted, TurnEnded
 from orchestrator.domain.ids import SessionId
@@ -43,9 +44,10 @@ def story() -> list[RecordedEvent]:
             case 1:
                 event = Noticed(level="info", text=f"short {number}")
             case 2:
-                event = Noticed(level="warning", text=f"long {number} " * random.Random(number).randrange(1, 900))
+                long = f"long {number} " * random.Random(number).randrange(1, 900)
+                event = RefSetting(key=f"effect/{number}~0", ref="r", object=long)
             case _:
-                event = EffectAbandoned(key=f"effect/{number}~0", reason="none")
+                event = EffectAbandoned(key=f"effect/{number - 1}~0", reason="none")
         events.append(RecordedEvent(number, AT, event))
     return events
 
