@@ -47,6 +47,14 @@ def test_odd_input_ends_in_words(name: str, tmp_path: Path) -> None:
         TARGETS[name].run_case(given, place)
 
 
+@pytest.mark.parametrize("name", ["forge-events", "scripts"])
+def test_an_input_is_the_same_whatever_was_drawn_before(name: str) -> None:
+    def draw_inputs() -> list[str]:
+        return [repr(TARGETS[name].make_case(Random(f"1/{name}/{number}"))) for number in range(60)]
+
+    assert draw_inputs() == draw_inputs()
+
+
 @pytest.mark.extended
 @pytest.mark.sandbox
 @pytest.mark.timeout(1800)

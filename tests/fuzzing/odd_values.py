@@ -1,5 +1,6 @@
 """Values that nobody means: as text, as numbers, as whole documents."""
 
+import copy
 from random import Random
 from typing import Any
 
@@ -163,7 +164,7 @@ def choose_value(chance: Random) -> Any:
         case 4:
             return [choose_text(chance)[:100]] * chance.choice((1, 3, 2_000))
         case _:
-            return chance.choice(ODD_VALUES)
+            return copy.deepcopy(chance.choice(ODD_VALUES))  # what is drawn is changed: no case may change another's
 
 
 def nest_value(depth: int) -> Any:

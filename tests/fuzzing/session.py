@@ -17,6 +17,7 @@ from tests.fuzzing.target import Given, Target
 
 _SHRINK_S = 20.0
 _SHRINK_TRIES = 120
+_SAY_EVERY_S = 60.0
 
 
 @dataclass
@@ -55,12 +56,16 @@ class Session:
         """Run cases of the targets, always of the one that has had the least time, until all are told to stop."""
         self.prepare(targets)
         used_s = dict.fromkeys((target.name for target in targets), 0.0)
+        said_at = time.monotonic()
         open_targets = {target.name: target for target in targets}
         while open_targets:
             name = min(open_targets, key=lambda one: used_s[one])
             used_s[name] += self.run_number(open_targets[name], self.counts[name])
             if until(self.counts[name], used_s[name]):
                 del open_targets[name]
+            if time.monotonic() - said_at > _SAY_EVERY_S:
+                said_at = time.monotonic()
+                print(f"{sum(used_s.values()):.0f} s: {dict(self.inputs)}", file=sys.stderr, flush=True)
 
     def run_number(self, target: Target, number: int) -> float:
         """Run the case with a number, and write down how it failed if that is new; return how long it took, in s."""
