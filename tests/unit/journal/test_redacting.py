@@ -101,6 +101,7 @@ def test_every_name_in_an_event_is_known_for_a_name_or_for_words() -> None:
             "goal",
             "head",
             "held",
+            "line_text",
             "non_goals",
             "note",
             "nudge",
