@@ -165,7 +165,7 @@ async def test_an_object_without_content_does_not_pass_for_one_that_is_written(b
     git(bench.repository, "hash-object", "-w", str(text))
     assert file.stat().st_size == 0, "git takes it for the object and writes nothing"
     journal = Journal(stopped.directory.path, SystemClock())
-    await journal.append(CandidateTaking(key="candidate/b@1~7", number=1))
+    await journal.append(CandidateTaking(key="candidate/b@1~0", number=1))
     journal.close()
     await finish(bench)
     assert git(bench.repository, "hash-object", "-w", str(text)) == oid
