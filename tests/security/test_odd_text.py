@@ -24,7 +24,14 @@ from orchestrator.domain.chat import Message, Reply, ToolCall
 from orchestrator.domain.commands.definitions import InboxCommand, Retry
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.event.work import ModelReplied, SessionStarted, TaskEnded, ToolCalled, ToolReturned
+from orchestrator.domain.event.work import (
+    ModelCalled,
+    ModelReplied,
+    SessionStarted,
+    TaskEnded,
+    ToolCalled,
+    ToolReturned,
+)
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.blob_text import Text
@@ -177,6 +184,7 @@ def events(text: str, value: object) -> list[Event]:
             task=TaskId("a"), session=SESSION, role="worker", model=text, prompt="p",
             system=Text.build_inline(text), brief=Text.build_inline(text),
         ),
+        ModelCalled(**shared, key="model~0", role="worker", model=text),
         ModelReplied(
             **shared, key="model~0", role="worker", model=text, text=Text.build_inline(text), tool_calls=(called,),
             finish_reason=text, usage=Usage(), seconds=0.1,
@@ -201,9 +209,9 @@ async def test_whatever_is_appended_is_read_folded_searched_and_sound(
     kept = await journal.store_text(text * 200)
     assert await journal.read_text(kept) == (kept.head if kept.is_whole else await journal.read_text(kept))
     journal.close()
-    assert len(list(read_all_events(directory / "journal.db"))) == 5
-    assert read_state(directory / "journal.db").seq == 5
-    assert [hit.seq for hit in search_events(directory, "needle", 1)] == [5]
+    assert len(list(read_all_events(directory / "journal.db"))) == 6
+    assert read_state(directory / "journal.db").seq == 6
+    assert [hit.seq for hit in search_events(directory, "needle", 1)] == [6]
     search_events(directory, text, 10, task=text, session=text)
     assert repair_journal(RunDirectory(directory)) is None
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
-from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
+from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, IterationStarted, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCreated, VerdictGiven
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
@@ -62,6 +62,7 @@ async def recording(place: Path, base_of_b: CommitId) -> RecordedRun:
         CheckStarted(key="check~0", check="gate", tree=TREE, purpose="baseline"),
         CheckFinished(key="check~0", receipt=receipt()),
         BaselineRecorded(receipts=("check~0",)),
+        IterationStarted(number=1),
         TaskCreated(task=ROOT_TASK, spec=build_root_task("g")),
         created(A),
         created(B),
@@ -90,6 +91,6 @@ async def test_an_attempt_stands_where_it_looked_at_the_branch(
 ) -> None:
     schedule = build_schedule(await recording(tmp_path, base_of_b))
     before = ("attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a", "round 1 of the queue")
-    assert schedule.names == (*before, *last)
+    assert schedule.names == ("iteration 1", *before, *last)
     assert [(one.name, one.units) for one in schedule.rounds] == [("round 1 of the queue", UNITS)]
     assert schedule.superseded == {"round 1 of the queue": frozenset({"landing 1"})}
