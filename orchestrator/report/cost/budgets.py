@@ -3,6 +3,8 @@
 from functools import reduce
 from typing import get_args
 
+from pydantic import ValidationError
+
 from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.budget.accounts import Accounts
@@ -10,13 +12,23 @@ from orchestrator.domain.budget.limits import Account
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.validation_problems import describe_first_problem
+from orchestrator.errors import UsageProblem
 from orchestrator.report.cost.model import AccountUsage, Amount, BudgetUsage, LimitFields, ShortAmount
 
 
 def get_budget_limits(state: RunState) -> BudgetSettings:
-    """Return the budgets of the run, with what a person changed since its start."""
+    """Return the budgets of the run, with what a person changed since its start.
+
+    Raises:
+        UsageProblem: they are no budgets; says which key is wrong.
+    """
     changes = (change.get("budget", {}) for change in state.overrides)
-    return BudgetSettings.model_validate(reduce(merge_settings, changes, state.run.settings.get("budget", {})))
+    values = reduce(merge_settings, changes, state.run.settings.get("budget", {}))
+    try:
+        return BudgetSettings.model_validate(values)
+    except ValidationError as error:
+        raise UsageProblem(f"budget of run {state.run.run}: {describe_first_problem(error)}") from error
 
 
 def may_spend_without_limit(state: RunState) -> bool:

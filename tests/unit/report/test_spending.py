@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunEnded
 from orchestrator.domain.fold.projection import fold_events
+from orchestrator.errors import UsageProblem
 from orchestrator.report.cost.breakdown import build_cost_breakdown
+from orchestrator.report.cost.budgets import get_budget_limits
 from orchestrator.report.rows.row_filter import parse_filter
 from orchestrator.tui.rows.spending import (
     BIN_S,
@@ -121,3 +123,9 @@ def test_nothing_that_was_spent_is_missing_from_the_curve(cents: list[int]) -> N
     bins = log.list_bins(DAY + timedelta(seconds=100 * len(events)))
     assert sum(float(one.cost_usd) for one in bins) == pytest.approx(sum(cents) / 100)
     assert sum(one.calls for one in bins) == len(cents)
+
+
+def test_budgets_of_a_journal_that_are_none_are_told_with_the_key_that_is_wrong() -> None:
+    state = fold_events(recorded(begun(budget={"calls": "many"})))
+    with pytest.raises(UsageProblem, match=r"budget of run r1: .*calls.*valid integer"):
+        get_budget_limits(state)
