@@ -78,6 +78,13 @@ def test_nothing_to_run_is_a_mistake_with_words(repository: Path) -> None:
     assert (done.code, done.err.startswith("error: nothing to run")) == (2, True)
 
 
+@pytest.mark.parametrize("seconds", ["inf", "nan", "1e999"])
+def test_a_time_limit_without_an_end_is_refused_in_words(repository: Path, seconds: str) -> None:
+    done = execute(repository, "--timeout", seconds, "--", "true")
+    assert done.code == 2
+    assert "is no time limit: write a number of seconds" in done.err
+
+
 def test_the_workspace_is_idle_again_afterwards(repository: Path) -> None:
     execute(repository, "--", "true")
     again = execute(repository, "ls")

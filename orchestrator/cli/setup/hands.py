@@ -1,6 +1,7 @@
 """`orchestrate hands`."""
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Iterator
@@ -38,10 +39,23 @@ def hands_command() -> None:
     """
 
 
+def _require_finite_seconds(_ctx: click.Context, _param: click.Parameter, value: float | None) -> float | None:
+    """Return the seconds as they are, unless they are no number or have no end."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no time limit: write a number of seconds, for example 60")
+    return value
+
+
 @hands_command.command("exec", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, metavar="-- CMD...", type=click.UNPROCESSED)
 @click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True, help="What it may reach.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=_require_finite_seconds,
+    metavar="SECONDS",
+    help="Longest run.",
+)
 @click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
 @arguments.read_only_option
 @arguments.no_sandbox_option

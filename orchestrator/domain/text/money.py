@@ -10,10 +10,10 @@ MAX_DOLLARS = 10**12
 
 
 def format_cost(usd_known: Decimal | float, *, is_whole: bool) -> str:
-    """Return the cost of calls: `$1.20`; `$1.20 + unknown` or `unknown` unless what is known `is_whole`."""
+    """Return the cost of calls: `$1.20`, or `$1.20 + unknown` unless it `is_whole`, or `unknown` below a known cent."""
     if is_whole:
         return format_dollars(float(usd_known))
-    if usd_known:
+    if round(usd_known, 2):
         return f"{format_dollars(float(usd_known))} + {UNKNOWN_COST}"
     return UNKNOWN_COST
 
