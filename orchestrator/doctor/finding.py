@@ -1,4 +1,4 @@
-"""What every check of `doctor` returns."""
+"""The result that every check of `doctor` returns."""
 
 from dataclasses import dataclass
 

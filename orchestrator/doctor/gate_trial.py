@@ -15,7 +15,7 @@ from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.project.options import ProjectContext, build_grant
 
 TRIAL_S = 3.0
-"""How long the gate may take where it is only tried, in seconds: enough to see that its programs are there."""
+"""Time limit of a trial of the gate, in seconds: enough to see that its programs are there."""
 _NO_GATE = 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
 _WHOLE = "orchestrate doctor --run-gate"
 

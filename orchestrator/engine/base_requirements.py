@@ -1,4 +1,4 @@
-"""What a repository has to be like for a run to begin on one of its commits."""
+"""Check that a run can begin on a commit of a repository."""
 
 import shlex
 

@@ -39,7 +39,7 @@ class AskingRun:
         return orchestrate(*words, *self.where, cwd=self.place)
 
     def ids(self) -> dict[str, str]:
-        """What waits: the id of each task's question."""
+        """The id of each task's question that waits."""
         return {one["subject"]: one["id"] for one in self.says("inbox", "--json").json["waiting"]}
 
 

@@ -40,7 +40,7 @@ print(*session.render_lines(), sep="\\n")
 
 @pytest.mark.parametrize("name", WITHOUT_GROUND)
 def test_odd_input_ends_in_words(name: str, tmp_path: Path) -> None:
-    for number in range(CASES):
+    for number in range(CASES):  # a case raises what its input led to, if that is no word for people
         given = TARGETS[name].make_case(Random(f"1/{name}/{number}"))
         place = tmp_path / str(number)
         place.mkdir()

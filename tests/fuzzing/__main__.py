@@ -15,7 +15,7 @@ from tests.fuzzing.session import Session, read_finding
 from tests.fuzzing.targets import TARGETS
 
 _PACKAGES = ("litellm", "orchestrator", "worktrees", "roles", "prompts")
-"""What cases load; loaded once before, with all modules below."""
+"""The packages that cases import. They are loaded once before, with all modules below."""
 
 
 def _parse() -> argparse.Namespace:

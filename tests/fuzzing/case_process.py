@@ -26,12 +26,12 @@ _HOUSE = re.compile(r".*/(?=(?:orchestrator|worktrees|roles|prompts)/)")
 
 
 class Refuted(Exception):
-    """What a case did is not what it may do; the text says what it was."""
+    """A case did what it may not do; the text says what it was."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """How a case failed. Failures with the same `signature` have the same cause, as far as can be told."""
+    """The failure of a case. Failures with the same `signature` have the same cause, as far as can be told."""
 
     signature: str
     text: str

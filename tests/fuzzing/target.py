@@ -1,4 +1,4 @@
-"""What the fuzzer needs of a kind of input."""
+"""A kind of input as the fuzzer needs it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,1 +1,1 @@
-"""What verbs do on a terminal only: colours, and a pager for what is longer than the screen."""
+"""Colours on terminals, and a pager for output that is longer than the screen."""

@@ -1,4 +1,4 @@
-"""What pydantic found wrong with a value, in words for people."""
+"""Describe a value that pydantic refused, in words for people."""
 
 from pydantic import ValidationError
 

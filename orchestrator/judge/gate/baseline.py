@@ -13,9 +13,9 @@ _NO_NETWORK = compile_lazily(
     r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable"
     r"|EAI_AGAIN|ENETUNREACH"
 )
-"""What programs say where there is no network."""
+"""Words of programs that need a network where there is none."""
 _TESTS_RUN = compile_lazily(r"^Ran ([1-9]\d*) tests? in ", re.MULTILINE)
-"""What unittest says at its end, also where it names no test."""
+"""The count that unittest prints at its end, also where it names no test."""
 _INSTALL = (
     'let the run install it by deps under [env] of orchestrate.toml, for example deps = ["requirements.txt"] '
     "(a fresh clone has no environment to lend, docs/tiers.md), install it into the environment of your checkout "

@@ -24,7 +24,7 @@ _LINT_FINDING = compile_lazily(
 _ERROR = compile_lazily(
     r"\W{0,20}+(?:[^\s:]*+:++\s*+)*\W{0,20}+(?:(?:fatal |internal )?error|ERR|fatal|panic)\b(?!s)", re.IGNORECASE
 )
-"""What begins with the word, perhaps behind a program's name or a place: `x.js: error`, `[error]`, `✖ ERR`.
+"""A line that begins with the word, perhaps behind a program's name or a place: `x.js: error`, `[error]`, `✖ ERR`.
 
 Each part can be read in one way only: a line of many colons would else take hours.
 """

@@ -26,7 +26,7 @@ _STATUS_WORDS = {
     FileStatus.REVERTED: "rolled back",
     FileStatus.DISCOVERED: "to do",
 }
-"""What became of files that neither landed nor failed for good."""
+"""The words for files that neither landed nor failed for good."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Activity(StrEnum):
 
     @property
     def filter_values(self) -> tuple[str, ...]:
-        """What a filter by state is compared with: its value and its word."""
+        """The texts that a filter by state is compared with: its value and its word."""
         return tuple(dict.fromkeys((self.value, self.word)))
 
     def render_label(self, is_ascii: bool = False) -> str:

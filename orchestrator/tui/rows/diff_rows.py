@@ -18,7 +18,7 @@ _NUMBER = 5
 _STYLES = {"+": "added", "-": "removed", " ": ""}
 _MARK = "●"
 CommentTexts: TypeAlias = Mapping[tuple[str, int], str]
-"""What was said of lines, by path and by number."""
+"""The comments on lines, by path and by number."""
 NO_COMMENTS: CommentTexts = MappingProxyType({})
 
 

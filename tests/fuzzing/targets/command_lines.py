@@ -13,7 +13,7 @@ from tests.fuzzing.odd_values import ODD_NUMBERS, choose_argument
 from tests.fuzzing.target import Given, Target
 
 _FORBIDDEN = {"--while", "--unsafe-no-sandbox", "--web", "--help", "--version"}
-"""What ends this process, runs commands without walls, serves for ever, or prints a help that is always the same."""
+"""Options that end this process, run commands without walls, serve for ever, or print a help that never changes."""
 _WORKING = {"run", "migrate run", "migrate resume", "resume", "engine", "ci run", "replay", "doctor", "plan", "demo"}
 """Verbs that start an engine, a model or a sandbox; and `hands exec`, which runs a command."""
 _LONG = {"demo", "watch"}

@@ -1,4 +1,4 @@
-"""What `orchestrate replay` refuses before it replays anything."""
+"""Mistakes that `orchestrate replay` refuses before it replays anything."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is said of keys and prices without litellm is what litellm says."""
+"""Keys and prices told without litellm are those that litellm tells."""
 
 import os
 from typing import Any
