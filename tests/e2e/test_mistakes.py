@@ -1,8 +1,6 @@
 """What a newcomer reads for a mistake: the sentence of docs/mistakes.md, no traceback, and nothing is lost."""
 
 import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -35,6 +33,7 @@ from tests.running.mistakes import (
     run_git,
     write_file,
 )
+from tests.running.pip import run_pip_install
 from tests.running.projects import calculator, git
 
 pytestmark = [pytest.mark.sandbox]
@@ -176,10 +175,6 @@ async def test_two_runs_at_once_each_land_on_a_branch_of_their_own(tmp_path: Pat
 def test_python_3_14_has_a_wheel_of_every_dependency(tmp_path: Path) -> None:
     root = PAGE.parents[1]
     needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
-    words = ("install", "--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:", "--python-version", "3.14")
-    pip = [sys.executable, "-m", "pip", *words, "--target", str(tmp_path), "-c", str(root / "constraints.txt"), *needed]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False, timeout=350)
-    if "No matching distribution" not in done.stderr and done.returncode:
-        pytest.skip(f"needs a package index: {done.stderr[-300:]}")
-    assert done.returncode == 0, done.stderr
+    options = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--python-version", "3.14")
+    run_pip_install(*options, "--target", str(tmp_path), "-c", str(root / "constraints.txt"), *needed)
     assert_said("Python 3.14", "")

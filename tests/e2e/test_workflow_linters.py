@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from orchestrator.workflows import ROLES, WORKFLOW_PATHS, ForgeKind, RoleModel, WorkflowValues, render_workflow
+from tests.running.pip import run_pip_install
 
 NAMED = WorkflowValues(
     "orchestrate==1", 19_800, "10", tuple(RoleModel(r, "openai/x", secrets=("OPENAI_API_KEY",)) for r in ROLES)
@@ -77,19 +78,7 @@ def test_actionlint_finds_nothing(tmp_path: Path, decided: WorkflowValues) -> No
 @pytest.mark.registry
 @pytest.mark.timeout(900)
 def test_both_files_are_what_their_forges_schemas_describe(tmp_path: Path) -> None:
-    program = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--target",
-        str(tmp_path / "tool"),
-        "check-jsonschema==0.39.0",
-    ]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=250)
-    if done.returncode:
-        pytest.skip(f"needs a package index: {done.stderr[-300:]}")
+    run_pip_install("--target", str(tmp_path / "tool"), "check-jsonschema==0.39.0")
     for forge, schema in (("github", "vendor.github-workflows"), ("gitlab", "vendor.gitlab-ci")):
         file = written(tmp_path / forge, forge, UNNAMED)
         words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
@@ -103,10 +92,7 @@ def test_both_files_are_what_their_forges_schemas_describe(tmp_path: Path) -> No
 @pytest.mark.registry
 @pytest.mark.timeout(400)
 def test_zizmor_finds_nothing_that_the_file_does_not_explain(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tmp_path / "tool"), "zizmor==1.32.0"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=250)
-    if done.returncode:
-        pytest.skip(f"needs a package index: {done.stderr[-300:]}")
+    run_pip_install("--target", str(tmp_path / "tool"), "zizmor==1.32.0")
     file = written(tmp_path, "github", NAMED)
     program = [str(tmp_path / "tool" / "bin" / "zizmor"), "--offline", "--no-progress", str(file)]
     told = subprocess.run(program, capture_output=True, text=True, check=False, timeout=100)

@@ -1,10 +1,13 @@
 """Comments on lines of a change: collected, sent as one note, and there again when that is taken back."""
 
+from collections.abc import Sequence
+
 import pytest
 from textual.widgets import Input
 
-from orchestrator.domain.commands.definitions import Retry, RetryFiles, SendBack
+from orchestrator.domain.commands.definitions import Command, Retry, RetryFiles, SendBack
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.person_review import ReviewComment
 from orchestrator.errors import UsageProblem
 from orchestrator.tui.commands.command_bar import LineComment, ReviewComments
@@ -21,9 +24,10 @@ shop/cart.py:3: use Decimal
 shop/cart.py:12: why?"""
 
 
-async def test_what_is_said_of_lines_goes_to_the_worker_as_one_retry() -> None:
+async def send_comments(question: Approval) -> Sequence[Command]:
+    """Say something of three lines beside a question, take the sending back, and send it after all."""
     sent = Sent()
-    app = dashboard(Asking(LATER, TIER), sent)
+    app = dashboard(Asking(LATER, question), sent)
     async with app.run_test(size=(120, 30)) as pilot:
         app.command_bar.clock = lambda: 0.0
         await pilot.press("4")
@@ -33,7 +37,11 @@ async def test_what_is_said_of_lines_goes_to_the_worker_as_one_retry() -> None:
         await pilot.press("S", "u", "S", "S")
         app.command_bar.clock = lambda: 5.0
         app.command_bar.send_due_commands()
-    assert sent.commands == [Retry(task=TaskId("discounts"), note=NOTE)]
+    return sent.commands
+
+
+async def test_what_is_said_of_lines_goes_to_the_worker_as_one_retry() -> None:
+    assert await send_comments(TIER) == [Retry(task=TaskId("discounts"), note=NOTE)]
 
 
 async def test_a_comment_can_be_typed_at_a_line_of_the_diff() -> None:
@@ -72,21 +80,10 @@ async def test_what_is_said_of_a_change_that_waits_is_sent_back_with_the_note() 
 
 
 async def test_what_was_said_of_a_change_that_waits_can_be_sent_without_a_note() -> None:
-    sent = Sent()
-    app = dashboard(Asking(LATER, LANDING), sent)
-    async with app.run_test(size=(120, 30)) as pilot:
-        app.command_bar.clock = lambda: 0.0
-        await pilot.press("4")
-        for line, text in ((12, "what?"), (3, "use Decimal"), (12, "why?")):
-            app.post_message(CommentSubmitted("shop/cart.py", line, text))
-        await pilot.pause()
-        await pilot.press("S", "u", "S", "S")
-        app.command_bar.clock = lambda: 5.0
-        app.command_bar.send_due_commands()
     said = [
         ReviewComment(path="shop/cart.py", line=line, text=text) for line, text in ((3, "use Decimal"), (12, "why?"))
     ]
-    assert sent.commands == [SendBack(item=LANDING.item, comments=tuple(said))]
+    assert await send_comments(LANDING) == [SendBack(item=LANDING.item, comments=tuple(said))]
 
 
 def test_what_is_held_is_told_in_one_line_however_much_was_said() -> None:
