@@ -48,7 +48,7 @@ def _explain_pass(state: "RunState") -> str:
 
 
 def _describe_end(task: "TaskState") -> str:
-    return f"the task was {task.status}" if task.status.is_terminal else ""
+    return f"the task was {task.status.word}" if task.status.is_terminal else ""
 
 
 def _explain_tier(state: "RunState", approval: Approval) -> str:
