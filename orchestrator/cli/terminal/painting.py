@@ -12,7 +12,7 @@ _GREEN = ("done", "merged")
 _YELLOW = ("asks you", "paused", "stopped", "partial", "waiting", "landing", "queued")
 _RED = ("rejected", "blocked", "failed", "needs-human")
 _BLUE = ("running", "at work", "testing", "review", "planning", "judging")
-_GREY = ("to do", "planned", "cancelled", "split", "nothing-changed", "skipped", "reverted")
+_GREY = ("to do", "planned", "cancelled", "split", "nothing-changed", "skipped", "rolled back")
 STATE_COLOURS: Mapping[str, str] = {
     **dict.fromkeys(_GREEN, "green"),
     **dict.fromkeys(_YELLOW, "yellow"),

@@ -9,14 +9,14 @@ from orchestrator.domain.migration.files import FileStatus
 _FAILED = {
     FileStatus.REJECTED: "rejected",
     FileStatus.UNCHANGED: "could not be changed",
-    FileStatus.NEEDS_HUMAN: "left to a person",
-    FileStatus.EJECTED: "sent back and held back",
+    FileStatus.NEEDS_HUMAN: FileStatus.NEEDS_HUMAN.word,
+    FileStatus.EJECTED: "ejected and held back",
     FileStatus.RESTORED: "restored and held back",
 }
 """Files that count as failed, as `FileRecord.has_failed` says, and what became of them."""
 _NOT_LANDED = {
-    FileStatus.REVERTED: "rolled back",
-    FileStatus.DISCOVERED: "not begun",
+    FileStatus.REVERTED: FileStatus.REVERTED.word,
+    FileStatus.DISCOVERED: FileStatus.DISCOVERED.word,
     FileStatus.SKIPPED: "skipped",
     FileStatus.TRANSFORMED: "changed and held back",
 }

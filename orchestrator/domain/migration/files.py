@@ -57,6 +57,7 @@ _WORDS = {
     FileStatus.DISCOVERED: "to do",
     FileStatus.TRANSFORMED: "landing",
     FileStatus.NOTHING_TO_DO: "nothing to do",
+    FileStatus.REVERTED: "rolled back",
     FileStatus.NEEDS_HUMAN: "left to a person",
 }
 _UNDER_WAY = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.EJECTED}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.ids import RunId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext
@@ -27,7 +28,8 @@ async def ask_about_red_gate(context: RunContext, receipts: Sequence[Receipt]) -
         return True
     title = f"work although the gate is red on the base: `{red[0].command}` exits {red[0].exit_code}"
     output = await context.journal.read_text(red[0].output)
-    question = build_run_approval(context, "gate", red[0].check, title, tuple(_list_ways_on(output)))
+    detail = tuple(_list_ways_on(context.state.run.run, output))
+    question = build_run_approval(context, "gate", red[0].check, title, detail)
     answer = await ask_person(context, question)
     if answer.decision == "approve":
         return True
@@ -36,12 +38,12 @@ async def ask_about_red_gate(context: RunContext, receipts: Sequence[Receipt]) -
     return False
 
 
-def _list_ways_on(output: str) -> Iterator[str]:
+def _list_ways_on(run: RunId, output: str) -> Iterator[str]:
     """Yield what a person can do, then the first failure of what the gate printed."""
     yield "it tells no tests, so nothing lands unless it makes the gate exit 0; no model has been asked yet"
     yield "approve it if that is the goal; to be asked no more: --set approval.red_gate=go-on"
     yield (
-        "or go on with a gate that names tests: orchestrate resume RUN --set gate.report=junit (or tap, pytest-rA, "
+        f"or go on with a gate that names tests: orchestrate resume {run} --set gate.report=junit (or tap, pytest-rA, "
         "unittest), or with another one: --set gate.command=COMMAND"
     )
     yield "or reject it, mend the base and begin a new run"

@@ -18,15 +18,11 @@ _SIGNATURE_CHARS = 120
 _PATHS_CHARS = 200
 _FLAG_EXAMPLES = 3
 _SPARKLINE_WIDTH = 24
-_STATUS_WORDS = {
-    FileStatus.TRANSFORMED: "landing",
-    FileStatus.RESTORED: "put back",
-    FileStatus.EJECTED: "sent back",
-    FileStatus.SKIPPED: "skipped",
-    FileStatus.REVERTED: "rolled back",
-    FileStatus.DISCOVERED: "to do",
-}
-"""The words for files that neither landed nor failed for good."""
+_OPEN_STATUSES = (
+    *(FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.EJECTED),
+    *(FileStatus.SKIPPED, FileStatus.REVERTED, FileStatus.DISCOVERED),
+)
+"""The states of files that neither landed nor failed for good."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +90,9 @@ def render_files_line(burndown: burndown_model.BurndownFields) -> str:
     ended = FileCounts({status: count for status, count in files.items() if status.is_terminal})
     if ended.failed:
         parts.append(ended.describe_failed())
-    for status, word in _STATUS_WORDS.items():
+    for status in _OPEN_STATUSES:
         if files.get(status):
-            parts.append(f"{files[status]} {word}")
+            parts.append(f"{files[status]} {status.word}")
     if burndown.eta is not None:
         parts.append(_format_eta(burndown.eta))
     parts += [f"cost {spent.price}", f"{spent.test_runs} test runs"]

@@ -44,7 +44,7 @@ def test_a_migration_is_told_in_one_sentence_with_what_most_files_failed_for() -
     failed = [migrated.moved(path, FileStatus.REJECTED) for path in ("app/test_c.py", "app/test_d.py")]
     sentence = describe_run_outcome(migrated.told(*failed, migrated.END))
     assert sentence == (
-        "Partly done: 3 of 8 files landed; 3 failed (3 rejected), 1 rolled back, 1 not begun; "
+        "Partly done: 3 of 8 files landed; 3 failed (3 rejected), 1 rolled back, 1 to do; "
         "2 failed alike, such as app/test_c.py: breaks 1 test: 'ExceptionInfo' object has no attribute 'exception'."
     )
 
