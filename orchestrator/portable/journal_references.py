@@ -28,7 +28,7 @@ class JournalReferences:
     def add_event(self, recorded: RecordedEvent) -> None:
         """Add all names in an event."""
         for key, name in _iterate_names("", json.loads(format_event_body(recorded.event))):
-            is_text = key in {"sha", "tests"} and len(name) == _SHA256_CHARS
+            is_text = key in {"sha", "tests", "trace"} and len(name) == _SHA256_CHARS
             (self.required_blobs if is_text else self.other_ids).add(name)
 
     @property

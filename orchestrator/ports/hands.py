@@ -25,7 +25,8 @@ class ShellCommand(FrozenModel):
     `cwd` is relative to the workspace. `timeout_s` is wall time. With `writable` false the workspace is mounted
     read-only. `files` names files that the command writes outside the workspace and the caller wants back:
     variable name → file name; the command finds each path in the environment variable. `stdin` is what it reads on
-    its standard input. `tier` is how much it may reach.
+    its standard input. `tier` is how much it may reach. With `is_watched` its result names the files that it
+    opened and wrote.
     """
 
     line: str
@@ -37,6 +38,7 @@ class ShellCommand(FrozenModel):
     files: dict[str, str] = Field(default_factory=dict)
     stdin: str = ""
     tier: Tier = Tier.COMMANDS
+    is_watched: bool = False
 
 
 class MountPoint(FrozenModel):
@@ -78,6 +80,8 @@ class CommandResult(FrozenModel):
     content that was written, for those that were. `detail` says in words why it did not start, or what it used more of
     than it may. `network` is what it reached of the network, and what it was kept from, at a tier where something
     decides that. `stray_packets` counts packets that had no way out, as something inside tried to send them.
+    `opened` and `written` are the files of the workspace that it opened, and those that it wrote, replaced or removed,
+    relative to the workspace; None where it was not watched, or could not be.
     """
 
     ending: CommandEnding
@@ -89,6 +93,8 @@ class CommandResult(FrozenModel):
     detail: str = ""
     network: tuple[NetworkDecision, ...] = ()
     stray_packets: int = 0
+    opened: tuple[str, ...] | None = None
+    written: tuple[str, ...] | None = None
 
     @property
     def is_success(self) -> bool:

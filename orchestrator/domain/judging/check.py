@@ -119,7 +119,8 @@ class Receipt(FrozenModel):
     """The record of one run of a check on one tree.
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
-    exit code; `problem` says what is wrong with the report itself, or what the command was killed for.
+    exit code. `trace` is the sha of a blob with a `RunTrace`, None where nobody looked.
+    `problem` says what is wrong with the report itself, or what the command was killed for.
     `environment` hashes what besides the tree decides the outcome. `seconds` is wall time. `argv` is the sha256 of
     the line that the shell was given, with what the harness put before the command; old journals do not have it.
     """
@@ -135,6 +136,7 @@ class Receipt(FrozenModel):
     seconds: float
     counts: TestCounts = Field(default_factory=TestCounts)
     tests: str | None = None
+    trace: str | None = None
     problem: str = ""
     output: Text = Field(default_factory=Text)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus, ReportFormat
+from orchestrator.domain.judging.run_trace import RunTrace
 from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 
@@ -48,6 +49,7 @@ def build_check_command(spec: CheckSpec, output_bytes: int, injection: SandboxIn
         timeout_s=spec.timeout_s,
         output_bytes=output_bytes,
         files={REPORT_VARIABLE: "report.xml"},
+        is_watched=True,
     )
 
 
@@ -58,6 +60,11 @@ def read_check_report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
     if result.ending != CommandEnding.EXITED:
         return ParsedReport()
     return parse_report(spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
+
+
+def build_run_trace(result: CommandResult) -> RunTrace:
+    """Return the record of what a check's run did beside its outcomes."""
+    return RunTrace(opened=result.opened, written=result.written)
 
 
 def get_receipt_status(result: CommandResult) -> ReceiptStatus:

@@ -19,10 +19,12 @@ from orchestrator.judge.gate.check_command import (
     NO_INJECTION,
     SandboxInjection,
     build_check_command,
+    build_run_trace,
     get_receipt_status,
     read_check_report,
 )
 from orchestrator.judge.gate.flakiness import find_new_flakes
+from orchestrator.judge.gate.run_traces import store_run_trace
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import CommandResult, Hands
 from orchestrator.ports.ledger import Ledger
@@ -97,6 +99,7 @@ class CheckRunner:
             seconds=round(result.seconds, 3),
             counts=counts,
             tests=tests,
+            trace=await store_run_trace(self._ledger, build_run_trace(result)),
             problem=problem,
             output=await self._store_output(result, injection),
         )

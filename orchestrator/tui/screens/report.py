@@ -48,7 +48,7 @@ class ReportContent:
         """Read what the journal says of checks, and the blobs; what cannot be read is left out."""
         log, blobs, store = CheckLog(), {}, BlobStore(self.directory.blobs)
         for receipt in self.receipts:
-            for sha in filter(None, (receipt.tests, receipt.output.sha)):
+            for sha in filter(None, (receipt.tests, receipt.trace, receipt.output.sha)):
                 with suppress(JournalProblem):
                     blobs[sha] = store.read_blob(sha)
         with suppress(JournalProblem):
