@@ -1,8 +1,8 @@
 """A workspace on this host: a leased checkout, commands in a sandbox around it, files from outside."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
+from orchestrator.hands.watch.file_watch import FileWatch
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
 from worktrees.checkouts.pool import WorktreePool
@@ -236,12 +237,31 @@ class LocalWorkspace:
                 exchange=call.exchange if command.files else None,
                 registries=(await self._host.resolve_tier_policy(command.tier)).registries,
             )
-            outcome = await backend.run_command(request)
+            async with self._watch_files(command) as watched:
+                outcome = await backend.run_command(request)
             await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
             files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
-        return outcome.model_copy(update={"files": files})
+        return outcome.model_copy(update={"files": files, **watched})
+
+    @asynccontextmanager
+    async def _watch_files(self, command: ShellCommand) -> AsyncIterator[Mapping[str, tuple[str, ...] | None]]:
+        """Watch the files of the workspace while the block runs, if that is asked for; fill what it yields at its end.
+
+        Keys are those fields of a result that say what was opened and written.
+        """
+        found: dict[str, tuple[str, ...] | None] = {}
+        if not command.is_watched:
+            yield found
+            return
+        watch = await to_thread.run_sync(FileWatch, self.root, tuple(self._host.shared))
+        try:
+            yield found
+        finally:
+            with anyio.CancelScope(shield=True):
+                files = await to_thread.run_sync(watch.finish_watch)
+        found.update(files._asdict())
 
     def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.
