@@ -20,7 +20,6 @@ from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
-from orchestrator.hands.watch.file_watch import FileWatch
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
 from worktrees.checkouts.pool import WorktreePool
@@ -255,6 +254,8 @@ class LocalWorkspace:
         if not command.is_watched:
             yield found
             return
+        from orchestrator.hands.watch.file_watch import FileWatch
+
         watch = await to_thread.run_sync(FileWatch, self.root, tuple(self._host.shared))
         try:
             yield found

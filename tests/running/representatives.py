@@ -46,6 +46,7 @@ REPRESENTATIVES = {
     "security/test_gate_files.py::test_nothing_of_that_has_landed": 1,
     "security/test_mutations.py::test_the_self_test_refuses_a_sandbox_without_this_wall_and_names_it": 1,
     "security/test_mutations.py::test_without_this_wall_an_attack_succeeds_and_its_test_is_red": 1,
+    "security/test_support.py::test_what_the_gate_reads_beside_product_and_tests_stays_as_it_is": 4,
     "security/test_verdict_attacks.py::test_an_honest_change_lands": 1,
     "security/test_verdict_attacks.py::test_control_what_a_plain_exit_code_says_of_the_same_change": 1,
     "security/test_verdict_attacks.py::test_nothing_of_all_that_has_landed": 1,

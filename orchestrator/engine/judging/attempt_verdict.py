@@ -1,6 +1,7 @@
 """Gathering the evidence on an attempt, the votes of its reviewers among it, and recording the verdict."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from anyio import to_thread
@@ -25,6 +26,7 @@ from orchestrator.engine.judging.candidate_changes import (
     read_candidate_changes,
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
+from orchestrator.engine.judging.support_files import find_changed_support
 from orchestrator.judge.files.changed_file import SYMLINK_MODE
 from orchestrator.judge.review.lens_views import MAX_VIEW_CHARS, build_code_view, build_codebase_view, build_diff_view
 from orchestrator.judge.review.patch_order import order_patch
@@ -185,6 +187,7 @@ async def _collect_evidence(
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
     changes = await read_candidate_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
+    changes = replace(changes, support=await find_changed_support(context, state.attempts[-1].base, changes.files))
     evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
@@ -211,6 +214,7 @@ async def _collect_findings(
         sizes=changes.sizes,
         grants=state.spec.grants,
         gate_files=frozenset(await find_gate_files(context, base, changes.files)),
+        support=changes.support,
         task=state.spec,
         parallel_tasks=others,
         is_empty=candidate.tree == await context.read_tree_id(base),

@@ -4,7 +4,7 @@ Some of its files are gate files: what the gate's commands name, and what is new
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anyio import to_thread
 
@@ -14,6 +14,7 @@ from orchestrator.judge.files.changed_file import SYMLINK_MODE, AddedLine, Chang
 from orchestrator.judge.gate_files.command_lines import join_path
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 from orchestrator.judge.rules.protected_files import needs_content
+from orchestrator.judge.support.division import Support
 from orchestrator.redact.redactor import Redactor
 from worktrees.diffs.file_diffs import Diff, diff_trees
 from worktrees.diffs.tree_changes import SUBMODULE, TreeChange, compare_trees
@@ -33,13 +34,15 @@ it either."""
 class CandidateChanges:
     """All that differs between a base and a candidate: files with their contents, and the lines that were added.
 
-    `sizes` are the lines that were added and removed, by path; of a binary file 0.
+    `sizes` are the lines that were added and removed, by path; of a binary file 0. `support` are those of the base's
+    files that its gate reads beside product and tests, once that is known.
     """
 
     files: tuple[ChangedFile, ...]
     lines: tuple[AddedLine, ...]
     hunks: tuple[DiffHunk, ...]
     sizes: Mapping[str, int]
+    support: Mapping[str, Support] = field(default_factory=dict)
 
 
 async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:

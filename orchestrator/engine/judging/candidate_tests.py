@@ -89,7 +89,8 @@ class CandidateTester:
 
     async def _judge_with_base_tests(self) -> GateResult | None:
         """Return the gate's word on the candidate's code under the tests of its base; None if it left those alone."""
-        paths = list_held_back_tests(self.changes.files, build_grant_matcher(self.state.spec.grants))
+        is_granted = build_grant_matcher(self.state.spec.grants)
+        paths = list_held_back_tests(self.changes.files, is_granted, self.changes.support)
         message = "The candidate's code under the tests of its base"
         held = await self._restore_files(self.candidate.commit, self._base, paths, message)
         if held is None:

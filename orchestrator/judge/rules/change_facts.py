@@ -8,6 +8,7 @@ from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.run.task import Task
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
+from orchestrator.judge.support.division import Support
 
 
 def build_flag(rule: str, text: str, path: str = "", line: int | None = None) -> Finding:
@@ -39,6 +40,7 @@ class ChangeFacts:
         sizes: lines added and removed, by path.
         grants: globs of what the plan lets this task change although it is protected.
         gate_files: the folded paths of what the gate's commands name.
+        support: of what the gate reads on the base beside product and tests, the changed files with what makes them it.
         task: the task behind the change.
         parallel_tasks: the other tasks at work, with paths of their own.
         is_empty: the change's tree is the base's.
@@ -55,6 +57,7 @@ class ChangeFacts:
     sizes: Mapping[str, int] = field(default_factory=dict)
     grants: Sequence[str] = ()
     gate_files: frozenset[str] = frozenset()
+    support: Mapping[str, Support] = field(default_factory=dict)
     task: Task | None = None
     parallel_tasks: Sequence[Task] = ()
     is_empty: bool = False

@@ -11,11 +11,13 @@ from typing import Any
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.encoding import decode_json
-from orchestrator.judge.files.changed_file import ChangedFile, PathProtection, find_path_protection
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, PathProtection, find_path_protection
 from orchestrator.judge.gate_files.finder import fold_path
-from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 from orchestrator.judge.rules.suppressions import get_suppression_kinds
 from orchestrator.judge.source.additions_only import describe_non_additive_change
+from orchestrator.judge.support.additions import has_only_additions
+from orchestrator.judge.support.division import NO_SUPPORT, Support
 
 _Sections = Mapping[str, Any]
 _TOOLS = (
@@ -101,6 +103,7 @@ _ADVICE = {
     PathProtection.CONFIGURATION: "leave everything of that kind as it is on the base",
     PathProtection.STARTER: "do without it",
     PathProtection.SHADOW: "name it otherwise",
+    PathProtection.SUPPORT: "leave what it says as it is on the base, or put what is new into a file of its own",
     PathProtection.GATE: "leave it as it is on the base",
 }
 
@@ -110,10 +113,20 @@ def needs_content(path: str) -> bool:
     return path.endswith((".py", ".pyi")) or has_protected_sections(path) or bool(get_suppression_kinds(path))
 
 
-def list_held_back_tests(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the changed tests whose base versions the candidate's code has to pass as well; new ones as absent."""
-    paths = [file.path for file in files if not is_granted(file.path)]
-    return tuple(path for path in paths if find_path_protection(path) == PathProtection.TESTS)
+def list_held_back_tests(
+    files: Sequence[ChangedFile], is_granted: Callable[[str], bool], support: Mapping[str, Support] = NO_SUPPORT
+) -> tuple[str, ...]:
+    """Return the changed tests whose base versions the candidate's code has to pass as well; new ones as absent.
+
+    So are files that are surely support, which may only have gained something.
+    """
+    held_back = []
+    for file in files:
+        is_support = file.path in support and support[file.path].is_certain
+        is_protected = is_support or find_path_protection(file.path) == PathProtection.TESTS
+        if is_protected and not is_granted(file.path):
+            held_back.append(file.path)
+    return tuple(held_back)
 
 
 def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:
@@ -121,11 +134,20 @@ def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:
     for file in facts.files:
         if facts.is_granted(file.path):
             continue
-        if problem := _describe_problem(file, facts.gate_files):
+        support = facts.support.get(file.path)
+        if problem := _describe_problem(file, facts.gate_files, support):
             yield Finding(rule=RuleId.PROTECTED, text=problem, path=file.path, is_blocking=True)
+        elif support is not None and not support.is_certain:
+            yield _build_doubt(file, support, facts.lines)
 
 
-def _describe_problem(file: ChangedFile, gate_files: Collection[str]) -> str:
+def _build_doubt(file: ChangedFile, support: Support, lines: Sequence[AddedLine]) -> Finding:
+    line = next((line.number for line in lines if line.path == file.path), None)
+    text = f"{file.path} was {_describe_change(file)}: the gate's tests may rest on it, as {support.reason}"
+    return build_flag(RuleId.PROTECTED, text, file.path, line)
+
+
+def _describe_problem(file: ChangedFile, gate_files: Collection[str], support: Support | None = None) -> str:
     if needs_content(file.path) and file.is_unread:
         return f"{file.path} is one of too many changed files to look into: do less at once"
     sections = find_altered_sections(file.path, file.before, file.after)
@@ -134,10 +156,20 @@ def _describe_problem(file: ChangedFile, gate_files: Collection[str]) -> str:
             return f"{file.path}: {', '.join(sections)} may change only where the plan grants it: leave it as it was"
         return ""
     protection = _find_protection(file, gate_files)
+    if protection is None and support is not None:
+        return _describe_altered_support(file, support)
     if protection is None or (protection == PathProtection.TESTS and _may_change_test(file)):
         return ""
     change = f"{file.path} is {protection} and was {_describe_change(file)}, which the plan did not grant"
     return f"{change}: {_advise(file, protection)}"
+
+
+def _describe_altered_support(file: ChangedFile, support: Support) -> str:
+    if not support.is_certain or has_only_additions(file):
+        return ""
+    protection = PathProtection.SUPPORT
+    change = f"{file.path} is {protection} ({support.reason}) and was {_describe_change(file)}"
+    return f"{change}, which the plan did not grant: {_ADVICE[protection]}"
 
 
 def _find_protection(file: ChangedFile, gate_files: Collection[str]) -> PathProtection | None:
