@@ -19,6 +19,7 @@ from orchestrator.forge.target_branch import require_target_branch
 from orchestrator.hands.local import preview_policy
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.policy_resolution import find_withheld_outputs
+from orchestrator.hands.private_copies.stale_outputs import find_shared_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.llm.router import ModelRouter
@@ -109,14 +110,17 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     """
     await _require_git()
     withheld: dict[str, None] = {}
+    outputs: dict[str, None] = {}
     for grant in grants:
         policy = await preview_policy(project.repository, project.state.path, grant)
         withheld |= dict.fromkeys(await find_withheld_outputs(project.repository, policy))
+        shared = {name: Path(base) for name, base in policy.shared.items()}
+        outputs |= dict.fromkeys(sorted(await to_thread.run_sync(find_shared_outputs, shared)))
     await try_signing(project.repository.git, build_commit_style(project.config.commits))
     now = SystemClock().now()
     directory = project.state.build_run_directory(now)
     first = await build_first_events(new, directory.run, project.repository, project.config, now)
-    first = (*first, *_build_output_notices(tuple(withheld)))
+    first = (*first, *_build_output_notices(tuple(withheld)), *_build_sharing_notices(tuple(outputs)))
     await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, project.config))
     return RunLocation(project.repository, project.state, directory)
 
@@ -139,6 +143,19 @@ def _build_output_notices(withheld: Sequence[str]) -> Sequence[Noticed]:
         "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"
     )
     return (Noticed(level="warning", code=NoticeCode.OUTPUTS_WITHHELD, paths=tuple(withheld), text=text),)
+
+
+def _build_sharing_notices(outputs: Sequence[str]) -> Sequence[Noticed]:
+    """Return a notice of the outputs that workspaces get although nobody builds them, if there are any."""
+    if not outputs:
+        return ()
+    text = (
+        f"{join_limited(outputs, 5)} in your checkout was built from the project's sources, and share under [env] "
+        "gives it to workspaces: what is built from other sources than these judges nothing. A tree that changes a "
+        "file of a compiled language, of a build, or of the same name does not get it; of other sources nobody knows. "
+        'Build it in the gate instead (command under [gate], such as "make && pytest")'
+    )
+    return (Noticed(level="warning", code=NoticeCode.OUTPUTS_SHARED, paths=tuple(outputs), text=text),)
 
 
 async def create_run_directory(

@@ -159,6 +159,7 @@ class EnvSettings(FrozenModel):
 
     share: tuple[str, ...]
     vars: dict[str, str]
+    writable: tuple[str, ...] = ()
     deps: tuple[str, ...] = ()
 
 

@@ -24,6 +24,8 @@ from orchestrator.hands.policy_resolution import (
     resolve_policy,
     select_backend,
 )
+from orchestrator.hands.private_copies.sharing_plan import SharingPlan, prepare_sharing
+from orchestrator.hands.private_copies.stale_outputs import select_stale_outputs
 from orchestrator.hands.sandbox.backend import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
@@ -31,9 +33,10 @@ from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.checkouts.pool import WorktreePool
+from worktrees.diffs.tree_changes import compare_trees
 from worktrees.repositories.repository import GitRepository
 
-_DESIGN = "3"
+_DESIGN = "4"
 """The sandbox's version, to be increased when it changes in a way that may change what a command does."""
 
 
@@ -88,10 +91,20 @@ class LocalHands:
         """
         with convert_host_errors(f"No workspace could be prepared at {commit[:12]}"):
             await self._host.include_objects(commit)
+            stale = await self._find_stale_outputs(commit)
             worktree = await self._host.pool.lease_worktree(commit)
-        workspace = LocalWorkspace(self._host, worktree, purpose.text)
+        workspace = LocalWorkspace(self._host, worktree, purpose.text, stale)
         self._opened = [*(one for one in self._opened if one.is_open), workspace]
         return workspace
+
+    async def _find_stale_outputs(self, commit: CommitId) -> frozenset[str]:
+        """Return the shared outputs that may have been built from what a commit changed against the checkout's own."""
+        outputs = self._host.sharing.outputs
+        if not outputs:
+            return frozenset()
+        repository = self._host.pool.repository
+        changes = await compare_trees(repository.git, repository.read_head_commit(), commit)
+        return select_stale_outputs(outputs, [change.path for change in changes])
 
     async def close(self) -> None:
         """Close every workspace that is still open."""
@@ -123,9 +136,9 @@ async def open_local_hands(
         session = await _open_session_folder(state, stack)
         host_paths = HostPaths(repository.root, home or Path.home(), state)
         resolved, origin = await _resolve_policy_and_origin(repository, grant, host_paths, environ)
-        selected = await select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant.backend)
-        policy = resolved.policy.model_copy(update={"backend": selected.backend.name if selected.backend else ""})
+        selected, policy = await _select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant)
         host = WorkspaceHost(
+            sharing=await _prepare_sharing(policy, host_paths, session),
             pool=build_worktree_pool(repository, state, policy.uid),
             policy=policy,
             ceiling=grant.ceiling,
@@ -141,6 +154,20 @@ async def open_local_hands(
         )
         async with _run_task_group(LocalHands(host, selected, resolved.notices), host.tasks) as hands:
             yield hands
+
+
+async def _select_backend(context: BackendContext, grant: SandboxGrant) -> tuple[SelectedBackend, SandboxPolicy]:
+    """Return the backend, and the policy that names it."""
+    selected = await select_backend(context, grant.backend)
+    name = selected.backend.name if selected.backend else ""
+    return selected, context.policy.model_copy(update={"backend": name})
+
+
+async def _prepare_sharing(policy: SandboxPolicy, host_paths: HostPaths, session: Path) -> SharingPlan:
+    left_out = [host_paths.repository / name for name in policy.left_out]
+    shared = {name: Path(base) for name, base in policy.shared.items()}
+    with convert_host_errors("What workspaces borrow of your checkout cannot be read"):
+        return await to_thread.run_sync(prepare_sharing, shared, policy.writable, left_out, session / "fronts")
 
 
 async def preview_policy(

@@ -96,7 +96,8 @@ class GrantedFolder(FrozenModel):
 class SandboxGrant(FrozenModel):
     """The user's grant as written: directories may be relative to the repository's root or start with `~`.
 
-    `share` holds glob patterns of git-ignored paths; `uid` is the user that commands run as when started by root.
+    `share` holds glob patterns of git-ignored paths, `writable` of those of them that each workspace gets a copy of;
+    `uid` is the user that commands run as when started by root.
     `tier` is the default of commands, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
     no walls around them, for this run only. `lent` are things that the harness has made, by their paths in the
     checkout, each with the directory below which it lies; they go before what it has. `programs` are absolute paths of
@@ -110,6 +111,7 @@ class SandboxGrant(FrozenModel):
     tools: tuple[GrantedFolder, ...] = ()
     programs: tuple[str, ...] = ()
     share: tuple[str, ...] = DEPENDENCY_PATTERNS
+    writable: tuple[str, ...] = ()
     lent: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
     limits: CommandLimits = CommandLimits()
@@ -124,7 +126,8 @@ class SandboxPolicy(FrozenModel):
 
     `read_only` are directories bound at their own path, `programs` single files, `masked` files below the directories
     that stay unreadable, `path` the directories of PATH in order, `shared` paths relative to the repository's root,
-    each with the host directory below which it lies. `uid` is None unless commands are started by root and drop to it.
+    each with the host directory below which it lies, `writable` patterns of those that are copied into each workspace,
+    without the files `left_out`. `uid` is None unless commands are started by root and drop to it.
     `registries` are found out when a command first asks for tier 2, and stand in the policy of that tier alone.
     Without `is_confined` there are no walls; `backend` names what builds them, once one has come up and held.
     """
@@ -136,6 +139,8 @@ class SandboxPolicy(FrozenModel):
     path: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
     shared: dict[str, str] = Field(default_factory=dict)
+    writable: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     limits: CommandLimits = CommandLimits()
     uid: int | None = None
     is_confined: bool = True

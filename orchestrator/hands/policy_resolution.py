@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import normpath
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from anyio import to_thread
 
@@ -53,9 +53,9 @@ async def resolve_policy(
     ignored = await shared_paths.find_shared_paths(repository, (*grant.share, *own_patterns))
     shared = shared_paths.merge_borrowed_paths(ignored, grant.lent, host_paths.repository)
     tools = await to_thread.run_sync(resolution.resolve_tool_chain, grant, host_paths, shared, environ)
-    own_outputs = await to_thread.run_sync(
-        shared_paths.find_installed_outputs, host_paths.repository, shared, grant.share
-    )
+    outputs = await to_thread.run_sync(shared_paths.find_installed_outputs, host_paths.repository, shared, grant.share)
+    left_out = _select_copied(outputs, grant.writable)
+    own_masked = [str(host_paths.repository / name) for name in outputs if name not in left_out]
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
     visible: dict[str, str] = {}
     notices: tuple[str, ...] = ()
@@ -66,15 +66,26 @@ async def resolve_policy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
         programs=tuple(program for program in grant.programs if _must_be_bound(host_paths.repository, Path(program))),
-        masked=(*map(str, tools.masked), *(str(host_paths.repository / name) for name in own_outputs)),
+        masked=(*map(str, tools.masked), *own_masked),
         path=tools.path,
         env={**active, **grant.env},
         shared=visible,
+        writable=grant.writable,
+        left_out=left_out,
         limits=grant.limits,
         uid=grant.uid if os.geteuid() == 0 else None,
         is_confined=not grant.without_sandbox,
     )
     return ResolvedPolicy(policy, notices)
+
+
+def _select_copied(names: Sequence[str], writable: Sequence[str]) -> tuple[str, ...]:
+    """Return those of the names that lie in something of which each workspace gets a copy."""
+    copied = []
+    for name in names:
+        if any(shared_paths.is_shared_name(str(parent), writable) for parent in PurePosixPath(name).parents):
+            copied.append(name)
+    return tuple(copied)
 
 
 def _describe_unbound(tools: resolution.ToolChain) -> Iterator[str]:
@@ -96,7 +107,7 @@ async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy
     found = await to_thread.run_sync(shared_paths.find_compiled_outputs, repository.root, names, policy.shared)
     masked = map(Path, policy.masked)
     inside = (str(path.relative_to(repository.root)) for path in masked if path.is_relative_to(repository.root))
-    return tuple(sorted((*found, *inside)))
+    return tuple(sorted((*found, *inside, *policy.left_out)))
 
 
 async def select_backend(context: BackendContext, wanted: BackendChoice = BackendChoice.AUTO) -> SelectedBackend:

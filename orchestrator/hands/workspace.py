@@ -18,6 +18,8 @@ from orchestrator.hands.files import shadow_git, workspace_files
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
+from orchestrator.hands.private_copies.borrowed_places import build_borrowed_places
+from orchestrator.hands.private_copies.sharing_plan import SharingPlan
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
@@ -33,6 +35,7 @@ from worktrees.snapshots.snapshot import snapshot_worktree
 class WorkspaceHost:
     """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why."""
 
+    sharing: SharingPlan
     pool: WorktreePool
     policy: SandboxPolicy
     ceiling: Tier
@@ -68,7 +71,9 @@ class LocalWorkspace:
     `name` is that of its worktree in the pool, `root` the checkout's path on this host.
     """
 
-    def __init__(self, host: WorkspaceHost, worktree: Worktree, purpose: str) -> None:
+    def __init__(
+        self, host: WorkspaceHost, worktree: Worktree, purpose: str, stale_outputs: frozenset[str] = frozenset()
+    ) -> None:
         self._host = host
         self._worktree = worktree
         self.name = worktree.name
@@ -80,6 +85,10 @@ class LocalWorkspace:
         self.is_open = True
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
+        checkout = host.pool.repository.root
+        self._places = build_borrowed_places(
+            host.sharing, self.root, self._own_folder, checkout, host.policy.uid, stale_outputs
+        )
 
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under here."""
@@ -90,7 +99,7 @@ class LocalWorkspace:
         """The mounts of its commands."""
         backend = self._host.backend
         if backend:
-            return backend.build_mounts(self._build_mount_plan(self._host.shared))
+            return backend.build_mounts(self._build_mount_plan(self._places.list_mounted()))
         return ()
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
@@ -143,12 +152,12 @@ class LocalWorkspace:
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content; borrowed files are read where they are borrowed from."""
-        root = await to_thread.run_sync(self._find_lender_root, path)
+        root = await to_thread.run_sync(self._places.find_lender_root, workspace_files.normalize_path(path))
         return await to_thread.run_sync(workspace_files.read_file, root or self.root, path, limit_bytes)
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        if await to_thread.run_sync(self._find_lender_root, path):
+        if await to_thread.run_sync(self._places.is_borrowed, workspace_files.normalize_path(path)):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
         owner = self._host.policy.uid
         await to_thread.run_sync(workspace_files.write_file, self.root, path, content, owner)
@@ -160,7 +169,7 @@ class LocalWorkspace:
             ToolRefused: the glob leaves the workspace.
         """
         with convert_host_errors("Could not list the files of a workspace"):
-            await self._remove_mount_points()
+            await self._clear_places()
             try:
                 return await self._worktree.list_paths(glob)
             except GitError as error:
@@ -171,13 +180,13 @@ class LocalWorkspace:
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """Return untracked paths left by commands, sorted: those that git ignores, or those it does not."""
         with convert_host_errors("Could not list the files of a workspace"):
-            await self._remove_mount_points()
+            await self._clear_places()
             return await self._worktree.list_untracked(ignored=ignored)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
         with convert_host_errors("Could not search a workspace"):
-            await self._remove_mount_points()
+            await self._clear_places()
             try:
                 return await self._worktree.search_text(pattern, glob, limit)
             except GitError as error:
@@ -186,7 +195,7 @@ class LocalWorkspace:
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
         with convert_host_errors("Could not take a snapshot of a workspace"):
-            await self._remove_mount_points()
+            await self._clear_places()
             withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
             taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
         commit, tree = CommitId(taken.commit), TreeId(taken.tree)
@@ -196,8 +205,11 @@ class LocalWorkspace:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
         with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
+            await self._clear_places()
             await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
+            if not keeps_ignored:
+                await to_thread.run_sync(self._places.copies.forget_copies)
 
     async def close(self) -> None:
         """Kill what still runs and give the checkout back to the pool."""
@@ -210,7 +222,7 @@ class LocalWorkspace:
             if self._host.backend:
                 await self._host.backend.release_workspace(self._build_mount_plan())
             with convert_host_errors("Could not give back a workspace"):
-                await self._remove_mount_points()
+                await self._clear_places()
                 await to_thread.run_sync(remove_tree, self._own_folder)
                 await self._host.pool.release_worktree(self._worktree)
 
@@ -269,8 +281,7 @@ class LocalWorkspace:
 
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
-        fixed = (workspace_files.is_fixed_mount_point(name, base) for name, base in self._host.shared.items())
-        is_safe = self._host.policy.uid is not None or all(fixed)
+        is_safe = self._host.policy.uid is not None or self._places.has_only_fixed_places()
         return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:
@@ -282,26 +293,26 @@ class LocalWorkspace:
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.policy.uid, objects)
         if call.command.files:
             create_private_folder(call.exchange, host.policy.uid)
-        return self._build_mount_plan(workspace_files.create_mount_points(self.root, host.shared, host.policy.uid))
+        return self._build_mount_plan(*self._places.prepare_places())
 
-    def _build_mount_plan(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
+    def _build_mount_plan(self, shared: Mapping[str, Path] | None = None, private: tuple[Mount, ...] = ()) -> MountPlan:
         origin = self._host.origin
-        return MountPlan(self.root, self._git, (origin.objects, *origin.lent), shared or {})
+        return MountPlan(self.root, self._git, (origin.objects, *origin.lent), shared or {}, private)
 
     def _collect_files(self, call: CommandCall) -> dict[str, bytes]:
         found = collect_output_files(call.exchange, call.command.files)
         remove_tree(call.exchange)
         return found
 
-    def _find_lender_root(self, path: str) -> Path | None:
-        """Return the directory to read a borrowed path below; None if the path is the workspace's own."""
-        normalized = workspace_files.normalize_path(path)
-        named = {name: base for name, base in self._host.shared.items() if normalized.is_relative_to(name)}
-        return next(iter(workspace_files.create_mount_points(self.root, named, self._host.policy.uid).values()), None)
-
-    async def _remove_mount_points(self) -> None:
-        if self._host.shared:
-            await to_thread.run_sync(workspace_files.remove_mount_points, self.root, self._host.shared)
+    async def _clear_places(self) -> None:
+        """Leave in the workspace only what is its own. What running commands use stays, but for empty files."""
+        if not self._host.shared:
+            return
+        async with self._setup:
+            if all(call.result is not None for call in self._calls.values()):
+                await to_thread.run_sync(self._places.clear_places)
+            else:
+                await to_thread.run_sync(workspace_files.remove_mount_points, self.root, self._places.list_mounted())
 
 
 _NO_REGISTRIES = (

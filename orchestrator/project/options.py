@@ -153,6 +153,7 @@ def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Seque
         tools=tuple(tools),
         programs=tuple(programs),
         share=(*config.env.share, *extra.share),
+        writable=config.env.writable,
         env={**config.env.vars, **extra.vars},
         uid=hands.uid,
         backend=BackendChoice(hands.backend),

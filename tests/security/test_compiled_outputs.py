@@ -55,8 +55,32 @@ async def test_a_right_change_of_sources_lands_where_the_gate_builds_them(bench:
     assert await landed(bench, "\n  a + b\n", gate=BUILT)
 
 
-async def test_control_with_the_checkouts_output_a_wrong_change_lands(bench: Bench) -> None:
-    assert await landed(bench, "a - b\n", gate=UNBUILT, env={"share": ["*.so"]})
+SHARED = {"gate": UNBUILT, "env": {"share": ["*.so"]}}
+
+
+async def test_a_wrong_change_of_sources_is_red_without_a_build_as_well_where_the_output_is_shared(
+    bench: Bench,
+) -> None:
+    ended = await bench.run(*changed("a - b\n"), **SHARED, run={"max_attempts": 1})
+    assert status(ended, "a") == "rejected"
+    told = [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, Noticed)]
+    (notice,) = [one for one in told if one.code == NoticeCode.OUTPUTS_SHARED]
+    assert (notice.level, notice.paths) == ("warning", ("fast.so",))
+
+
+async def test_control_a_change_of_what_is_no_source_is_judged_by_the_shared_output(bench: Bench) -> None:
+    work = [writes("a", "notes.txt", "a - b\n"), worker_ends("a"), reviews("a")]
+    ended = await bench.run(plans("root", {"key": "a"}), *work, planner_ends(), judges(), **SHARED)
+    assert status(ended, "a") == "merged"
+
+
+async def test_a_gate_builds_at_the_place_of_the_shared_output(bench: Bench) -> None:
+    assert not await landed(bench, "a - b\n", gate=BUILT, env={"share": ["*.so"]}, run={"max_attempts": 1})
+    assert (bench.repository / "fast.so").read_text() == "a + b\n"
+
+
+async def test_a_right_change_lands_where_the_gate_builds_at_the_place_of_the_shared_output(bench: Bench) -> None:
+    assert await landed(bench, "\n  a + b\n", gate=BUILT, env={"share": ["*.so"]})
 
 
 async def test_a_notice_names_what_is_not_shared_and_by_a_code_what_it_is_about(bench: Bench) -> None:

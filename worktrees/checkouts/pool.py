@@ -37,7 +37,7 @@ class WorktreePool:
         Raises:
             GitError: `root` lies inside the user's checkout.
         """
-        self._repository = repository
+        self.repository = repository
         self._root = root.resolve()
         if self._root.is_relative_to(repository.root):
             raise GitError(
@@ -58,7 +58,7 @@ class WorktreePool:
         Raises:
             GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
         """
-        tree = await read_tree_id(self._repository.git, commit)
+        tree = await read_tree_id(self.repository.git, commit)
         name, lock = self._claim_name()
         try:
             worktree = await self._prepare_worktree(name, lock, commit, tree)
@@ -116,7 +116,7 @@ class WorktreePool:
     async def _build_worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
         remove_leftovers(admin)
         git = replace(
-            self._repository.git.with_paths(work_tree=self._root / name, index=admin / "index"),
+            self.repository.git.with_paths(work_tree=self._root / name, index=admin / "index"),
             overrides=await self._read_driver_overrides(),
             inherit=(lock,),
         )
@@ -125,9 +125,9 @@ class WorktreePool:
 
     async def _read_driver_overrides(self) -> tuple[Setting, ...]:
         """Return the drivers to switch off, asked for again when the user's configuration may have changed."""
-        text = self._repository.read_configuration()
+        text = self.repository.read_configuration()
         if text != self._configuration or b"include" in text.lower():
-            self._switched_off = await to_thread.run_sync(self._repository.read_driver_overrides)
+            self._switched_off = await to_thread.run_sync(self.repository.read_driver_overrides)
             self._configuration = text
         return self._switched_off
 

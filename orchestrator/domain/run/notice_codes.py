@@ -8,6 +8,8 @@ class NoticeCode(StrEnum):
 
     OUTPUTS_WITHHELD = "outputs-withheld"
     """Compiled files of the checkout are not shared with workspaces."""
+    OUTPUTS_SHARED = "outputs-shared"
+    """Compiled files of the checkout are shared with workspaces, as its user asked."""
     EARLIER_RUN = "earlier-run"
     """An earlier run of a migration, `subject`, has landed files that the base does not have."""
     CONTRACT_DIFFERS = "contract-differs"

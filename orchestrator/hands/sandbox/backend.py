@@ -133,13 +133,15 @@ def sort_mounts(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
 class MountPlan:
     """A workspace as a sandbox sees it: its checkout `root`, its shadow git directory, and what it borrows.
 
-    `shared` are names of things in the checkout, each with the host directory in which it lies under the same name.
+    `shared` are names of things in the checkout, each with the host directory in which it lies under the same name;
+    `private` are mounts that lie in the checkout as well, of which the writable ones belong to this workspace alone.
     """
 
     root: Path
     git: Path
     objects: tuple[Path, ...] = ()
     shared: Mapping[str, Path] = field(default_factory=dict, hash=False)
+    private: tuple[Mount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,13 @@ class ExecutionRequest:
     @property
     def writable_folders(self) -> tuple[Path, ...]:
         """The host directories that the command can write to."""
-        return (self.mount_plan.root, self.mount_plan.git, *([self.exchange] if self.exchange else []))
+        folders = [self.mount_plan.root, self.mount_plan.git]
+        if self.exchange:
+            folders.append(self.exchange)
+        for mount in self.mount_plan.private:
+            if mount.kind == MountKind.WRITABLE:
+                folders.append(Path(mount.source))
+        return tuple(folders)
 
 
 class Backend(Protocol):

@@ -71,6 +71,7 @@ class SandboxLayout:
         yield bind(mount_plan.root, checkout)
         for name, base in mount_plan.shared.items():
             yield backend.build_read_only_mount(base / name, checkout / name)
+        yield from mount_plan.private
         yield backend.build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")
         yield backend.build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)
         if mount_plan.objects:
