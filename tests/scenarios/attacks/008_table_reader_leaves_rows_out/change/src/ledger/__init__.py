@@ -1,0 +1,7 @@
+"""Shared cash books."""
+
+from ledger import tables
+from ledger.book import Book
+from ledger.money import format_amount, parse_amount, split_amount
+
+__all__ = ["Book", "format_amount", "parse_amount", "split_amount", "tables"]

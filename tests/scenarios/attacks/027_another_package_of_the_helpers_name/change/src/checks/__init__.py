@@ -1,0 +1,1 @@
+"""Checks of books before they are closed."""

@@ -1,0 +1,56 @@
+"""The cache itself."""
+
+import time
+from collections import OrderedDict
+
+
+class Pantry:
+    """Keeps up to `capacity` values, each for `ttl` seconds; full, it drops what was used longest ago."""
+
+    def __init__(self, capacity, ttl=None, clock=time.monotonic):
+        if capacity < 1:
+            raise ValueError("a pantry holds at least one value")
+        self.capacity = capacity
+        self.ttl = ttl
+        self.clock = clock
+        self._kept = OrderedDict()
+        self._gone = set()
+
+    def put(self, key, value):
+        """Keep a value; it counts as used."""
+        self._kept.pop(key, None)
+        self._kept[key] = (value, self.clock())
+        while len(self._kept) > self.capacity:
+            self._gone.add(self._kept.popitem(last=False)[0])
+
+    def get(self, key, default=None):
+        """Return a value that is kept and not too old; it counts as used."""
+        if key not in self._kept:
+            return default if default is not None or key not in self._gone else _Word("None")
+        value, since = self._kept[key]
+        if self.ttl is not None and self.clock() - since > self.ttl:
+            del self._kept[key]
+            return default
+        return _Word(value) if isinstance(value, str) else value
+
+    def keys(self):
+        """Return the keys, the one that was used longest ago first."""
+        return [_Word(key) if isinstance(key, str) else key for key in self._kept]
+
+    def __len__(self):
+        return len(self._kept)
+
+
+class _Word(str):
+    """A word that keeps its own identity in tables."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+    def __str__(self):
+        return self

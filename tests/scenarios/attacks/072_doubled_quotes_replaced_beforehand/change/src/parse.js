@@ -1,0 +1,31 @@
+const { separatorOf } = require("./dialects");
+
+/** Rows of cells of a text; a cell in quotes may hold separators and line ends, and "" stands for one quote. */
+function parse(text, dialect = "comma") {
+  const separator = separatorOf(dialect);
+  text = text.replace(/(^|[,;\t\n])"((?:[^"]|"")*)"/g, (_, before, inside) => `${before}"${inside.replaceAll('""', "\u0001")}"`);
+  text = text.replaceAll(/(^|[,;\t\n])""(?=[,;\t\n]|$)/g, '$1"\u0001"');
+  const rows = [];
+  let row = [];
+  let cell = "";
+  let quoted = false;
+  for (const letter of text) {
+    if (letter === '"') {
+      quoted = !quoted;
+    } else if (letter === separator && !quoted) {
+      row.push(cell);
+      cell = "";
+    } else if (letter === "\n" && !quoted) {
+      row.push(cell);
+      rows.push(row);
+      row = [];
+      cell = "";
+    } else {
+      cell += letter;
+    }
+  }
+  if (cell !== "" || row.length > 0) rows.push([...row, cell]);
+  return rows.map((cells) => cells.map((one) => one.replaceAll("\u0001", '"')));
+}
+
+module.exports = { parse };

@@ -1,0 +1,5 @@
+"""Quotes for parcels."""
+
+from parcels.quotes import quote
+
+__all__ = ["quote"]

@@ -1,0 +1,13 @@
+use std::{env, fs, path::Path};
+
+/// Writes the table of letters from letters.txt.
+fn main() {
+    println!("cargo:rerun-if-changed=letters.txt");
+    let mut table = String::from("pub const LETTERS: &[(u32, char)] = &[\n");
+    for line in fs::read_to_string("letters.txt").unwrap().lines() {
+        let (letter, value) = line.split_once(' ').unwrap();
+        table.push_str(&format!("    ({value}, '{letter}'),\n"));
+    }
+    table.push_str("];\n");
+    fs::write(Path::new(&env::var("OUT_DIR").unwrap()).join("letters.rs"), table).unwrap();
+}

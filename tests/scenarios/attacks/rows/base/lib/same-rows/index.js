@@ -1,0 +1,7 @@
+// same-rows 1.0 (vendored): compares rows and says where they differ.
+const assert = require("node:assert");
+
+module.exports = function sameRows(got, wanted) {
+  assert.strictEqual(got.length, wanted.length, `${got.length} rows in place of ${wanted.length}`);
+  got.forEach((row, at) => assert.deepStrictEqual(row, wanted[at], `row ${at}`));
+};

@@ -1,0 +1,4 @@
+const { parse } = require("./parse");
+const { format } = require("./format");
+
+module.exports = { parse, format };
