@@ -261,7 +261,13 @@ class _RunOpening:
         """Return the gate; `before` are the baseline's hands if it has its own."""
         checks = self.recipe.build_checks() if self.recipe else self.config.gate.build_checks()
         base_runner = self._build_check_runner(before) if before else None
-        return HarnessGate(self._build_check_runner(hands), self.journal, checks, baseline_runner=base_runner)
+        return HarnessGate(
+            self._build_check_runner(hands),
+            self.journal,
+            checks,
+            baseline_runner=base_runner,
+            rerun_s=self.config.gate.rerun_s,
+        )
 
     def build_canary_runner(self, hands: Hands) -> CanaryRunner | None:
         """Return what runs canaries; None without a gate."""

@@ -84,7 +84,8 @@ class GateSettings(FrozenModel):
     command: str
     report: ReportFormat
     timeout_s: Seconds
-    reruns: NotNegative = 1
+    reruns: NotNegative = 40
+    rerun_s: Seconds = 900.0
     canaries: bool = True
     new_tests: Literal["red", "flag", "off"] = "red"
 

@@ -127,7 +127,9 @@ class RunContext:
         """
         tip = await self.read_branch_tip()
         if tip and tip != self.state.head:
-            await require_green_tip(self.gate, self.branch, tip)
+            is_goal = self.state.run.mode == "goal"
+            reruns = self.config.gate.reruns * is_goal  # a recipe has its own
+            await require_green_tip(self.gate, self.branch, tip, reruns)
         return tip or self.state.run.base
 
     async def read_tree_id(self, commit: CommitId) -> TreeId:

@@ -24,7 +24,7 @@ UNREDACTED_FIELDS = frozenset(
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
-        *("partners", "group", "groups", "flag", "stands", "trace"),
+        *("partners", "group", "groups", "flag", "stands", "trace", "narrows"),
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
     }
 )
@@ -32,7 +32,7 @@ UNREDACTED_FIELDS = frozenset(
 VERBATIM_FIELDS = frozenset(
     {
         *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
-        *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled"),
+        *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled", "test"),
         *("files", "symptoms", "seen"),
     }
 )

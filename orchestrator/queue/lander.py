@@ -87,7 +87,7 @@ class TargetedRound:
         landed = self._tools.ledger.state.head
         old = await self._tools.branch.read_tip(landed)
         if old and old != landed:
-            await require_green_tip(self._tools.gate, self._tools.branch, old)
+            await require_green_tip(self._tools.gate, self._tools.branch, old, self._targeting.reruns)
         accepted = await self._search(old or self._tools.branch.base, units)
         if self._green is None or (atomic and set(accepted) != set(units)):
             accepted = ()
@@ -194,7 +194,8 @@ class TargetedRound:
                 self._clashes.append(composed)
                 search = search.drop_unit(next(name for name, group in members.items() if composed.unit in group))
                 continue
-            result = await self._judge_union(head, units, composed, fresh=trial.fresh)
+            reruns = self._targeting.reruns
+            result = await self._judge_union(head, units, composed, fresh=trial.fresh, reruns=reruns)
             if not result.difference.is_green and len(trial.group) == 1:
                 self._blame |= dict.fromkeys(members[trial.group[0]], result)
             search = search.apply_answer(result.difference.is_green)

@@ -126,7 +126,7 @@ class LandingTools:
         await self.ledger.append(TrialJudged(round=name, units=units, **told, **more))
 
 
-async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> None:
+async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId, reruns: int) -> None:
     """Judge a tip of the branch that the run did not land; a red one gets a second look.
 
     Raises:
@@ -135,7 +135,7 @@ async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> N
     tree = TreeId(await read_tree_id(branch.repository.git, commit))
     purpose = Purpose(f"what stands on {branch.name}")
     for is_second_look in (False, True):
-        result = await gate.judge_tree(commit, tree, purpose, fresh=is_second_look)
+        result = await gate.judge_tree(commit, tree, purpose, fresh=is_second_look, reruns=reruns)
         if result.difference.is_green:
             return
     red = _describe(result.difference)

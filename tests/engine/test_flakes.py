@@ -1,5 +1,6 @@
 """Tests that depend on what is not in the tree: a candidate is tested again, and what is seen is told to everybody."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,78 @@ async def test_a_candidate_of_which_nobody_can_say_whether_it_is_red_is_a_person
     assert (status(ended, "a"), exits(ended)) == (TaskStatus.BLOCKED, [0, 1, 1])
     given = ended.state.tasks[TaskId("a")].verdicts[-1].verdict
     assert (given.kind, given.cause) == ("escalate", "unsettled-tests")
-    assert "no run was green as a whole (1): test_sky.SkyTest.test_no_snow" in given.reasons[0]
+    assert "its runs do not tell who is to blame (1): test_sky.SkyTest.test_no_snow" in given.reasons[0]
     assert not ended.state.landings
+
+
+class Rounds:
+    """The number of test runs so far, in a file that tests can read."""
+
+    def __init__(self, bench: Bench, code: str) -> None:
+        self._count, self._file = 0, bench.root / "rounds" / "count"
+        self._file.parent.mkdir()
+        self._file.write_text("0")
+        (bench.repository / "test_shop.py").write_text(PRICE_TEST)
+        (bench.repository / "price.py").write_text(self.format_code(code))
+        git(bench.repository, "add", "-A")
+        git(bench.repository, "commit", "-q", "-m", "price")
+        self.flags: dict[str, Any] = {
+            "hands": {"read_only": [sys.prefix, str(self._file.parent)]},
+            "gate": GATE_FLAGS | {"reruns": 6},
+            "run": {"max_attempts": 1},
+        }
+
+    def format_code(self, code: str) -> str:
+        """The product with its price, which may depend on `count`."""
+        return f"import pathlib\n\ncount = int(pathlib.Path({str(self._file)!r}).read_text())\n\n{code}\n"
+
+    def on_run_opened(self, state: object) -> None:
+        """Nothing is counted when the run is opened."""
+
+    def on_event_recorded(self, recorded: RecordedEvent) -> None:
+        """Count a test run."""
+        if isinstance(recorded.event, CheckFinished):
+            self._count += 1
+            self._file.write_text(str(self._count))
+
+
+PRICE_TEST = """import unittest
+
+import price
+
+
+class PriceTest(unittest.TestCase):
+    def test_price(self):
+        self.assertEqual(price.PRICE, 2)
+
+    def test_beside(self):
+        self.assertTrue(price.PRICE)
+"""
+PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider test_shop.py"
+MOSTLY_WRONG = "PRICE = 2 if count == 4 else 3"
+SOMETIMES_WRONG = "PRICE = 3 if count in (1, 5) else 2"
+
+
+async def test_a_change_that_makes_a_test_fail_more_often_than_on_the_base_is_red_and_its_rates_are_told(
+    bench: Bench,
+) -> None:
+    rounds = Rounds(bench, "PRICE = 2")
+    work = [writes("a", "price.py", rounds.format_code(MOSTLY_WRONG)), worker_ends("a")]
+    gate = {"command": PYTEST, "report": "auto", "reruns": 6, "canaries": False}
+    flags = rounds.flags | {"gate": gate}
+    ended = await bench.run(plans("root", {"key": "a"}), *work, planner_ends(), when=rounds, **flags)
+    given = ended.state.tasks[TaskId("a")].verdicts[-1].verdict
+    assert (status(ended, "a"), given.cause) == (TaskStatus.REJECTED, "red-tests")
+    assert any("test_price fails in 6 of 7 runs of this tree, never in 7 of the base" in why for why in given.reasons)
+    narrow = [receipt for receipt in ended.state.receipts.values() if receipt.narrows]
+    assert {receipt.counts.total for receipt in narrow} == {1}, "only the test in doubt is run again"
+
+
+async def test_an_innocent_change_lands_under_a_test_that_is_as_flaky_as_on_the_base(bench: Bench) -> None:
+    rounds = Rounds(bench, SOMETIMES_WRONG)
+    ended = await bench.run(*one("a"), when=rounds, **rounds.flags)
+    (flag,) = ended.state.tasks[TaskId("a")].verdicts[-1].verdict.flags
+    assert (ended.exit_code, "fails in 1 of 7 runs of this tree, in 1 of 7 of the base" in flag) == (0, True), flag
 
 
 async def test_with_reruns_off_the_first_red_run_decides(bench: Bench) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from orchestrator.demo.published_package import create_sample_project
 
 GATE = "python3 -m unittest -v"
-GATE_FLAGS = {"command": GATE, "report": "unittest"}
+GATE_FLAGS = {"command": GATE, "report": "unittest", "reruns": 1}
 
 
 def git(root: Path, *words: str) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -50,11 +50,14 @@ CANARY_CHECK = "canary"
 """The id of the check that runs the harness's own tests instead of a project's (`orchestrator.judge.canary.runner`)."""
 NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
+NARROW_CHECK = "narrow"
+"""The id of a check where it runs once more only the tests that were seen red."""
 GATE_VARIANTS: Mapping[str, str] = {
+    NARROW_CHECK: "only the tests in doubt, once more",
     CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
 }
-"""Runs of the gate's command that say nothing of the candidate's own tests: check id → description."""
+"""Runs of the gate's command that say little of the candidate's tests as a whole: check id → description."""
 
 
 class CheckSpec(FrozenModel):
@@ -120,7 +123,8 @@ class Receipt(FrozenModel):
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
     exit code. `trace` is the sha of a blob with a `RunTrace`, None where nobody looked.
-    `problem` says what is wrong with the report itself, or what the command was killed for.
+    `problem` says what is wrong with the report itself, or what the command was killed for. `narrows` is the check of
+    whose tests it ran only those in doubt.
     `environment` hashes what besides the tree decides the outcome. `seconds` is wall time. `argv` is the sha256 of
     the line that the shell was given, with what the harness put before the command; old journals do not have it.
     """
@@ -138,6 +142,7 @@ class Receipt(FrozenModel):
     tests: str | None = None
     trace: str | None = None
     problem: str = ""
+    narrows: str | None = None
     output: Text = Field(default_factory=Text)
 
     @property
@@ -159,11 +164,38 @@ class Receipt(FrozenModel):
         return f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
 
 
+class TestLooks(FrozenModel):
+    """How often a test was red on a tree and on its base, and what a sequential test of both makes of that.
+
+    `base_runs` is 0 where the base does not have the test.
+    """
+
+    __test__: ClassVar[bool] = False  # pytest would take it for a test class
+
+    test: str
+    red: int
+    runs: int
+    base_red: int = 0
+    base_runs: int = 0
+    decision: Literal["innocent", "guilty", "undecided"] = "undecided"
+
+    @property
+    def rates_text(self) -> str:
+        """How often it failed here and on the base, in words."""
+        here = f"fails in {self.red} of {self.runs} runs of this tree"
+        if not self.base_runs:
+            return f"{here}; the base does not have it"
+        if not self.base_red:
+            return f"{here}, never in {self.base_runs} of the base"
+        return f"{here}, in {self.base_red} of {self.base_runs} of the base"
+
+
 class Difference(FrozenModel):
     """The losses of a candidate's outcomes against the baseline. Green is when nothing was lost and something ran.
 
     `flaky` are tests that were seen both ways on this very tree. `unsettled` are those of them that are all that is
-    red, while no run was green as a whole: nobody can be blamed for them, and nothing can land.
+    red, of which the looks that were allowed do not tell who is to blame: nothing can land. `looks` has the tests that
+    were looked at again, with their failure rates.
     """
 
     new_failures: tuple[str, ...] = ()
@@ -173,16 +205,17 @@ class Difference(FrozenModel):
     problems: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
     unsettled: tuple[str, ...] = ()
+    looks: tuple[TestLooks, ...] = ()
 
     @property
     def is_green(self) -> bool:
         """True if the candidate may land as far as the tests go."""
-        return not (self.unsettled or self.new_failures or self._is_red_otherwise)
+        return not (self.unsettled or self.new_failures or self.is_red_otherwise)
 
     @property
     def is_unsettled(self) -> bool:
         """True if nothing is known to be wrong, and nothing to be right."""
-        return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
+        return bool(self.unsettled) and not (self.new_failures or self.is_red_otherwise)
 
     @property
     def lost_tests(self) -> tuple[str, ...]:
@@ -192,10 +225,11 @@ class Difference(FrozenModel):
     @property
     def needs_rerun(self) -> bool:
         """True if tests that fail are all that is red, so that another run may be green."""
-        return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise
+        return bool(self.unsettled or self.new_failures) and not self.is_red_otherwise
 
     @property
-    def _is_red_otherwise(self) -> bool:
+    def is_red_otherwise(self) -> bool:
+        """True if something else is red than tests that fail."""
         return bool(self.missing_tests or self.newly_skipped or self.problems)
 
     def __add__(self, other: "Difference") -> "Difference":

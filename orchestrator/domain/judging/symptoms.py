@@ -47,6 +47,7 @@ def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Differe
         new_failures=keep_tests(difference.new_failures),
         unsettled=keep_tests(difference.unsettled),
         flaky=keep_tests(difference.flaky),
+        looks=tuple(looks for looks in difference.looks if looks.test in symptoms),
         missing_tests=keep_tests(difference.missing_tests, MISSING_SUFFIX),
         newly_skipped=keep_tests(difference.newly_skipped, SKIPPED_SUFFIX),
     )

@@ -61,7 +61,8 @@ async def collect_proofs(context: RunContext, contract: Contract, head: CommitId
         EnvironmentProblem: a command could not be run.
     """
     tree, purpose = await context.read_tree_id(head), Purpose(f"iteration {context.state.goal.iteration}")
-    proofs = [await _prove_gate(context, await context.gate.judge_tree(head, tree, purpose))]
+    result = await context.gate.judge_tree(head, tree, purpose, reruns=context.config.gate.reruns)
+    proofs = [await _prove_gate(context, result)]
     for criterion, spec in _iterate_command_criteria(context, contract):
         receipt = await context.gate.run_extra_check(spec, head, tree, purpose)
         _require_started(criterion, receipt)

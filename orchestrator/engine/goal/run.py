@@ -238,5 +238,6 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
     composer = MergeComposer(git, candidates, build_message, when, names_candidates=False)
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
-    targeting = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
+    reruns = context.config.gate.reruns
+    targeting = TargetedSearchOptions(reruns=reruns, ejects_partners=False, lands_flaky=True)
     return await lander.land_units(round_name, tuple(candidates), composer, targeting)

@@ -55,9 +55,16 @@ class CheckRunner:
         return self._hands.environment_hash
 
     async def run_check(
-        self, spec: CheckSpec, checked: CheckedTree, injection: SandboxInjection = NO_INJECTION
+        self,
+        spec: CheckSpec,
+        checked: CheckedTree,
+        injection: SandboxInjection = NO_INJECTION,
+        *,
+        narrows: str | None = None,
     ) -> Receipt:
         """Run the check on a clean checkout of a tree, with an `injection` beside it.
+
+        `narrows` is the key of the check of which it runs only some tests.
 
         Raises:
             EnvironmentProblem: no workspace or sandbox could be had.
@@ -73,6 +80,7 @@ class CheckRunner:
             finally:
                 await workspace.close()
             receipt = await self._build_receipt(key, spec, tree, command.line, result, injection)
+            receipt = receipt.model_copy(update={"narrows": narrows})
             check.done = CheckFinished(key=key, receipt=receipt)
             check.extra_events = await find_new_flakes(self._ledger, receipt)
         return receipt

@@ -12,7 +12,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.errors import BlobLost
 from orchestrator.ports.ledger import Ledger
 
-UNSETTLED_TESTS_TEXT = "tests seen both to pass and to fail on this very tree, of which no run was green as a whole"
+UNSETTLED_TESTS_TEXT = "tests that pass and fail on this very tree, of which its runs do not tell who is to blame"
 MAX_DOUBTED_TESTS = 20
 """With more red tests than this in one run it is not chance, and the tree is not tested again."""
 
@@ -27,6 +27,16 @@ def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
     """Return all completed receipts of the same check, tree and environment, oldest first."""
     runs = list_runs(state, receipt.check, receipt.tree, receipt.environment)
     return [run for run in runs if run.status == ReceiptStatus.COMPLETED]
+
+
+def list_looks(state: RunState, check: str, tree: TreeId, environment: str) -> list[Receipt]:
+    """Return the completed runs of a check on a tree, also those of only some of its tests, oldest first."""
+    found = []
+    for receipt in state.receipts.values():
+        is_same = (receipt.tree, receipt.environment) == (tree, environment)
+        if is_same and check in {receipt.check, receipt.narrows} and receipt.status == ReceiptStatus.COMPLETED:
+            found.append(receipt)
+    return found
 
 
 async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
@@ -62,7 +72,8 @@ def find_tests_seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
 
 async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen, ...]:
     """Return the tests that a receipt which is about to be recorded shows to be flaky, and no earlier one did."""
-    earlier = list_runs_like(ledger.state, receipt)
+    check = receipt.narrows or receipt.check
+    earlier = list_looks(ledger.state, check, receipt.tree, receipt.environment)
     if not earlier or receipt.status != ReceiptStatus.COMPLETED:
         return ()
     before = await read_known_outcomes(ledger, earlier)
@@ -71,7 +82,7 @@ async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen,
     if not new:
         return ()
     keys = (earlier[-1].key, receipt.key)
-    return (FlakesSeen(check=receipt.check, tree=receipt.tree, flaky=tuple(sorted(new)), receipts=keys),)
+    return (FlakesSeen(check=check, tree=receipt.tree, flaky=tuple(sorted(new)), receipts=keys),)
 
 
 def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Difference:

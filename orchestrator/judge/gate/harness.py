@@ -10,7 +10,9 @@ from orchestrator.judge.gate import changed_test_ids, flakiness
 from orchestrator.judge.gate.baseline import describe_broken_run
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
 from orchestrator.judge.gate.difference import NarrowCheckBuilder, compare_narrow_run, compare_outcomes, narrow_check
+from orchestrator.judge.gate.look_plan import LEAST_RERUNS
 from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, BaseReceipts, Receipts
+from orchestrator.judge.gate.repeated_looks import RepeatedLooks, RerunLimits
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -30,6 +32,7 @@ class HarnessGate:
         *,
         baseline_runner: CheckRunner | None = None,
         is_strict: bool = False,
+        rerun_s: float = float("inf"),
     ) -> None:
         """Use `baseline_runner` for the checks on the base, if that is to be another environment than the trees' own.
 
@@ -44,6 +47,8 @@ class HarnessGate:
         self.checks = tuple(checks)
         """The checks that a tree has to pass."""
         self._narrow = narrow
+        self.rerun_s = rerun_s
+        """How long all reruns of one tree may take; none begins after that."""
 
     @property
     def commands(self) -> str:
@@ -64,8 +69,9 @@ class HarnessGate:
     ) -> GateResult:
         """Return the difference to the baseline; stop at the first check that is red.
 
-        A tree of which only a few tests are red is tested again, `reruns` times in all, and once more if each of them
-        is known as flaky by now. What earlier runs of this tree have seen counts, too.
+        A tree of which only a few tests are red is tested again, and the base with it, until it is clear whether they
+        fail more often than there; each at most `reruns` times. Fewer than `LEAST_RERUNS` tell no rate: then one run
+        counts in which all is green. What earlier runs of these trees have seen counts, too.
         """
         total, is_cached, keys = Difference(), True, list[str]()
         for spec in self.checks:
@@ -118,6 +124,19 @@ class HarnessGate:
         self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool, reruns: int
     ) -> tuple[Sequence[str], Difference]:
         """Return what one check says of a tree, with the keys of the receipts which that rests on, newest last."""
+        if reruns >= LEAST_RERUNS and tree.tree != self._ledger.state.run.base_tree:
+            receipt = await self.receipts.get_receipt(spec, tree, is_fresh=is_fresh)
+            limits = RerunLimits(reruns, self.rerun_s)
+            looks = RepeatedLooks(
+                self._ledger, self.receipts, self.baseline, self._narrow, self._compare, spec, tree, limits
+            )
+            return await looks.judge_tree(receipt)
+        return await self._judge_by_whole_runs(spec, tree, is_fresh=is_fresh, reruns=reruns)
+
+    async def _judge_by_whole_runs(
+        self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool, reruns: int
+    ) -> tuple[Sequence[str], Difference]:
+        """Return what a few whole runs of one check say: too few to compare failure rates, so a green one counts."""
         while True:
             receipt = await self.receipts.get_receipt(spec, tree, is_fresh=is_fresh)
             runs = flakiness.list_runs_like(self._ledger.state, receipt)

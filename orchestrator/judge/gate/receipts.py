@@ -63,6 +63,18 @@ class Receipts:
             raise EnvironmentProblem(f"the check `{spec.run}` could not be started, {tries} times in a row: {why}")
         return receipt
 
+    async def run_narrow_check(self, narrow: CheckSpec, tree: CheckedTree, whole: CheckSpec) -> Receipt:
+        """Run only the tests in doubt of a check; it may hang, or run none of them.
+
+        Raises:
+            EnvironmentProblem: the check could not be started.
+        """
+        for _ in range(MAX_INFRASTRUCTURE_TRIES):
+            receipt = await self._runner.run_check(narrow, tree, narrows=build_check_key(whole))
+            if receipt.status != ReceiptStatus.NOT_STARTED:
+                return receipt
+        raise EnvironmentProblem(f"the check `{whole.run}` could not be started: {receipt.problem}")
+
     async def get_nth_receipt(self, spec: CheckSpec, tree: CheckedTree, number: int) -> Receipt:
         """Return the receipt of the `number`-th run of a check on a tree, counted from 0; it may have hung.
 
@@ -185,6 +197,24 @@ class BaseReceipts:
     def _build_base(self, purpose: str) -> CheckedTree:
         run = self._ledger.state.run
         return CheckedTree(run.base, run.base_tree, Purpose(purpose))
+
+    def lock_looks(self, spec: CheckSpec, baseline: Receipt) -> anyio.Lock:
+        """Return the lock to hold while the base is looked at again."""
+        return self._trees.get_lock(spec, baseline.tree)
+
+    async def look_again(self, spec: CheckSpec, baseline: Receipt, narrow: CheckSpec | None) -> None:
+        """Run a check once more on the base, in the environment of its `baseline`; only `narrow` of it if given.
+
+        Raises:
+            EnvironmentProblem: the check could not be started.
+        """
+        base, receipts = self._build_base("the base, again"), self._base
+        if baseline.environment == self._trees.environment:
+            receipts = self._trees
+        if narrow is None:
+            await receipts.get_receipt(spec, base, is_fresh=True)
+        else:
+            await receipts.run_narrow_check(narrow, base, spec)
 
     async def load_second_outcomes(self, spec: CheckSpec, baseline: Receipt, tree: TreeId) -> Outcomes | None:
         """Return the outcomes of another run of the base than the baseline; it is made where `tree` gives reason to.

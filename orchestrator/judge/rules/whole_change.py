@@ -56,7 +56,9 @@ def check_flaky(facts: ChangeFacts) -> Iterator[Finding]:
 
     Reviewers are told, since nobody but them may see why these tests pass and fail on one tree.
     """
-    if facts.difference is not None and facts.difference.flaky:
-        tests = join_limited(facts.difference.flaky, _MAX_TESTS_SHOWN)
-        why = "it may be this change that makes them so"
-        yield build_flag(RuleId.FLAKY, f"seen both ways on this tree: {tests}; {why}")
+    if facts.difference is None or not facts.difference.flaky:
+        return
+    rates = {looks.test: f" ({looks.rates_text})" for looks in facts.difference.looks}
+    named = [test + rates.get(test, "") for test in facts.difference.flaky]
+    why = "it may be this change that makes them so"
+    yield build_flag(RuleId.FLAKY, f"seen both ways on this tree: {join_limited(named, _MAX_TESTS_SHOWN)}; {why}")

@@ -127,10 +127,19 @@ def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:
         *_list_names(UNSETTLED_TESTS_TEXT, difference.unsettled),
         *difference.problems,
         *_list_names("checks of the task that fail", evidence.failed_checks),
+        *_list_rates(difference),
     ]
     if evidence.excerpt:
         lines.append(f"The check printed:\n{evidence.excerpt}")
     return tuple(lines)
+
+
+def _list_rates(difference: Difference) -> Iterator[str]:
+    """Yield how often red tests fail, here and on the base, where they do not always fail or were asked of the base."""
+    red = {*difference.new_failures, *difference.unsettled}
+    told = [looks for looks in difference.looks if looks.test in red]
+    for looks in told[:_MAX_SHOWN]:
+        yield f"{looks.test} {looks.rates_text}"
 
 
 def _list_names(what: str, names: Sequence[str]) -> Iterator[str]:

@@ -184,6 +184,66 @@ async def test_a_third_run_of_a_tree_tells_only_what_is_new(journal: Journal) ->
     assert [flakes.flaky for flakes in seen.flakes] == [("a",), ("b",)]
 
 
+PASSING = {"m.T::a": P, "m.T::b": P}
+RED_A, ONLY_A, ONLY_A_RED = PASSING | {"m.T::a": F}, {"m.T::a": P}, {"m.T::a": F}
+
+
+async def compare_rates(journal: Journal, **laid_down: list[Run]) -> Gate:
+    return await Gate(journal, TESTS, {"base": [PASSING, ONLY_A]} | laid_down).begin()
+
+
+async def test_a_test_that_is_always_red_and_never_on_the_base_is_looked_at_until_chance_is_excluded(
+    journal: Journal,
+) -> None:
+    seen = await compare_rates(journal, tree=[RED_A, RED_A, ONLY_A_RED])
+    result = await seen.judge("tree", reruns=40)
+    assert (result.difference.new_failures, result.difference.flaky) == (("m.T::a",), ())
+    (looks,) = result.difference.looks
+    assert (looks.red, looks.runs, looks.base_red, looks.base_runs) == (5, 5, 0, 4)
+    assert dict(seen.hands.runs) == {"tree": 5, "base": 4}
+    assert await seen.judge("tree", reruns=40) == result.model_copy(update={"cached": True})
+    narrow = [receipt for receipt in journal.state.receipts.values() if receipt.narrows]
+    assert {receipt.narrows for receipt in narrow} == {build_check_key(TESTS)}
+    assert "-k" in seen.hands.lines[-1]
+    assert "(T and a)" in seen.hands.lines[-1]
+
+
+async def test_what_the_base_has_shown_already_is_not_run_again_for_another_tree(journal: Journal) -> None:
+    seen = await compare_rates(journal, one=[RED_A, RED_A, ONLY_A_RED], two=[RED_A, RED_A, ONLY_A_RED])
+    for tree in ("one", "two"):
+        assert (await seen.judge(tree, reruns=40)).difference.new_failures == ("m.T::a",)
+    assert seen.hands.runs["base"] == 4
+
+
+async def test_a_test_that_is_red_once_in_many_looks_lands_and_is_told_with_its_rates(journal: Journal) -> None:
+    seen = await compare_rates(journal, tree=[RED_A, PASSING, ONLY_A])
+    result = await seen.judge("tree", reruns=40)
+    assert (result.difference.is_green, result.difference.flaky) == (True, ("m.T::a",))
+    assert result.difference.looks[0].decision == "innocent"
+    assert journal.state.list_flaky_tests() == [("m.T::a", 1)]
+
+
+async def test_a_test_that_fails_in_company_only_is_judged_by_whole_runs(journal: Journal) -> None:
+    seen = await compare_rates(journal, tree=[RED_A, RED_A, *[ONLY_A] * 4, RED_A])
+    result = await seen.judge("tree", reruns=40)
+    assert result.difference.new_failures == ("m.T::a",)
+
+
+async def test_where_the_cap_tells_nothing_nobody_is_to_blame_and_nothing_lands(journal: Journal) -> None:
+    flips = [run for _ in range(8) for run in (ONLY_A_RED, ONLY_A, ONLY_A)]
+    base = [run for _ in range(8) for run in (ONLY_A, ONLY_A, ONLY_A, ONLY_A, ONLY_A_RED)]
+    seen = await Gate(journal, TESTS, {"base": [PASSING, *base], "tree": [RED_A, PASSING, *flips]}).begin()
+    difference = (await seen.judge("tree", reruns=6)).difference
+    assert (difference.is_unsettled, difference.unsettled) == (True, ("m.T::a",))
+    assert seen.hands.runs["tree"] == 7
+
+
+async def test_a_narrow_run_that_lacks_the_test_is_followed_by_whole_ones(journal: Journal) -> None:
+    seen = await Gate(journal, TESTS, {"base": [PASSING, 5, PASSING], "tree": [RED_A, RED_A, 5, RED_A]}).begin()
+    assert (await seen.judge("tree", reruns=40)).difference.new_failures == ("m.T::a",)
+    assert seen.hands.runs["tree"] == 6
+
+
 async def test_a_check_that_cannot_be_started_twice_is_the_environments_trouble_and_no_red_tree(
     journal: Journal,
 ) -> None:

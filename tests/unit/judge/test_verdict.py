@@ -43,7 +43,7 @@ def test_tests_that_nobody_can_settle_are_a_persons_matter_with_a_cause_of_their
     evidence = VerdictEvidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), flaky=("s", "t")))
     verdict = decide_verdict(evidence)
     assert (verdict.kind, verdict.cause) == (VerdictKind.ESCALATE, EndCause.UNSETTLED_TESTS)
-    assert verdict.reasons[0].endswith("on this very tree, of which no run was green as a whole (1): t")
+    assert verdict.reasons[0].endswith("on this very tree, of which its runs do not tell who is to blame (1): t")
 
 
 def test_what_is_red_beside_unsettled_tests_is_revised() -> None:
