@@ -11,6 +11,7 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
+from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.run.task import Attempt, Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import Workspace
@@ -108,7 +109,7 @@ def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
         outcome=task.outcome,
         acceptance=format_bullets(task.acceptance, "- the outcome holds"),
         paths=", ".join(task.paths) or "whatever the outcome needs",
-        grants=", ".join(task.grants) or "none",
+        grants=format_grants(task.grants) or "none",
         non_goals="; ".join(task.non_goals) or "everything the outcome does not need",
         decisions="; ".join(task.decisions) or "only what the outcome leaves open",
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",

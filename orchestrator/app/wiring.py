@@ -19,13 +19,14 @@ from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import TaskId, TreeId
 from orchestrator.domain.recipe.model import Recipe, RecipeEnv, require_valid_recipe, select_environment
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
+from orchestrator.engine.judging.candidate_changes import read_changed_files
 from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
@@ -36,6 +37,7 @@ from orchestrator.hooks.runner import HookRunner
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.judge.canary.runner import CanaryRunner
+from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.gate.check_runner import CheckRunner
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.llm.budget import RunBudget
@@ -261,13 +263,18 @@ class _RunOpening:
         """Return the gate; `before` are the baseline's hands if it has its own."""
         checks = self.recipe.build_checks() if self.recipe else self.config.gate.build_checks()
         base_runner = self._build_check_runner(before) if before else None
+        read_changes = None if self.recipe else self._read_changes
         return HarnessGate(
             self._build_check_runner(hands),
             self.journal,
             checks,
             baseline_runner=base_runner,
             rerun_s=self.config.gate.rerun_s,
+            read_changes=read_changes,
         )
+
+    async def _read_changes(self, tree: TreeId) -> Sequence[ChangedFile]:
+        return await read_changed_files(self.location.repository.git, self.journal.state.run.base_tree, tree)
 
     def build_canary_runner(self, hands: Hands) -> CanaryRunner | None:
         """Return what runs canaries; None without a gate."""

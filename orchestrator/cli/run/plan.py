@@ -13,6 +13,7 @@ from orchestrator.cli.flags import build_options
 from orchestrator.cli.output import print_document
 from orchestrator.cli.run.plan_progress import PlanProgress
 from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.task import Handoff, TaskDraft
 from orchestrator.domain.text.sanitization import to_one_line
@@ -71,4 +72,4 @@ def _render_draft(draft: TaskDraft) -> Iterator[str]:
     if draft.paths:
         yield f"  paths: {', '.join(draft.paths)}"
     if draft.grants:
-        yield f"  may change tests and configuration: {', '.join(draft.grants)}"
+        yield f"  may change tests and configuration: {format_grants(draft.grants)}"

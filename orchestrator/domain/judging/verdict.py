@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.task import EndCause
 
 
@@ -34,6 +35,7 @@ class RuleId(StrEnum):
     SUPPRESSION = "suppression", "a tool that is silenced"
     CREDENTIAL = "credential", "what looks like a token or a private key"
     WEAKENED = "weakened", "a test that asks for less than before"
+    EVOLVED = "evolved", "a test of the base that was changed, went with its code, or may be skipped"
     IDENTIFIER = "identifier", "names that look alike and are not"
     MODE = "mode", "a file that became executable, a link or a submodule"
     LINTER = "linter", "what linters or type checkers ask for, changed"
@@ -87,7 +89,7 @@ class Finding(FrozenModel):
 
     `rule` is the value of a `RuleId`. `is_granted` tells that it would have blocked, had the plan not granted that its
     file changes. `path` and `line` (from 1) say where it is; `path` is empty where it is about no single file, and in
-    old journals.
+    old journals. `needed_grant` is what the plan would have to grant for it not to block; None where no grant helps.
     """
 
     rule: str
@@ -96,6 +98,7 @@ class Finding(FrozenModel):
     is_granted: bool = False
     path: str = ""
     line: int | None = None
+    needed_grant: Grant | None = None
 
 
 class Verdict(FrozenModel):
@@ -103,7 +106,8 @@ class Verdict(FrozenModel):
 
     `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files
     that the task did not name. `findings` are those and what blocked, by rule. `cause` names why it is no merge. Old
-    journals have neither of the two.
+    journals have neither of the two. `needed_grants` are what the plan would have to grant for it to land; empty where
+    no grant helps.
     """
 
     kind: VerdictKind
@@ -113,3 +117,4 @@ class Verdict(FrozenModel):
     receipts: tuple[str, ...] = ()
     votes: tuple[LensVote, ...] = ()
     cause: EndCause | None = None
+    needed_grants: tuple[Grant, ...] = ()

@@ -12,11 +12,9 @@ from pydantic import Field
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TASK_KEY_PATTERN
 from orchestrator.domain.paths.globs import can_overlap, is_glob
+from orchestrator.domain.run.grant import find_grant_problems
 from orchestrator.domain.run.task import TaskDraft
-from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.money import MAX_DOLLARS, format_exact_dollars
-
-_NAMES_SOMETHING = compile_lazily(r"[^\W_]")
 
 
 class PlanLimits(FrozenModel):
@@ -102,9 +100,9 @@ def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
 
 def _check_grants(plan: Plan) -> Iterator[str]:
     for draft in plan.tasks:
-        for glob in draft.grants:
-            if not is_glob(glob) or not _NAMES_SOMETHING.search(glob):
-                yield f"task {draft.key!r} grants {glob!r}: name the files, or a directory of them"
+        for grant in draft.grants:
+            for problem in find_grant_problems(grant):
+                yield f"task {draft.key!r} grants {problem}"
         if draft.kind == "branch" and draft.grants:
             yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
 

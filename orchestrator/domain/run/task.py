@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
+from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.person_review import PersonReview
 
 
@@ -29,10 +30,10 @@ class TaskDraft(FrozenModel):
     depends_on: tuple[str, ...] = Field((), description="Keys, of this or earlier plans, that must have landed before.")
     decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
     checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
-    grants: tuple[str, ...] = Field(
+    grants: tuple[AnyGrant, ...] = Field(
         (),
-        description="For a leaf: globs of existing tests and of test, build or CI settings that it must change; "
-        "of new tests that hold already.",
+        description="For a leaf: what it must do to existing tests, and to test, build or CI settings: globs of files, "
+        "or paths with what may be done to them; globs of new tests that hold already.",
     )
     variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
     budget_usd: float | None = Field(
@@ -56,8 +57,8 @@ class Task(FrozenModel):
     depends_on: tuple[TaskId, ...] = ()
     decisions: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
-    grants: tuple[str, ...] = ()
-    """Globs of protected files that it may change: see `orchestrator.judge.rules.protected_files`."""
+    grants: tuple[AnyGrant, ...] = ()
+    """What it may do to protected files: see `orchestrator.judge.rules.protected_files`."""
     variant: str | None = None
     approval: str = ""
     """The question that must be answered with yes before the task begins; empty when it needs none."""
@@ -115,6 +116,7 @@ class EndCause(StrEnum):
     """
 
     RED_TESTS = "red-tests"
+    MISSING_TESTS = "missing-tests"
     RULE_BROKEN = "rule-broken"
     UNFINISHED = "unfinished"
     CONFLICT = "conflict"

@@ -59,6 +59,15 @@ async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) 
     return CandidateChanges(files, _list_added_lines(changed), tuple(_iterate_hunks(changed)), sizes)
 
 
+async def read_changed_files(git: Git, old: TreeId, new: TreeId) -> tuple[ChangedFile, ...]:
+    """Return what differs between two trees, with contents as far as a rule needs them.
+
+    Raises:
+        GitError: one of them does not exist.
+    """
+    return await _read_files(git, old, new, await compare_trees(git, old, new))
+
+
 async def _read_files(git: Git, base: str, candidate: str, delta: Sequence[TreeChange]) -> tuple[ChangedFile, ...]:
     looked = sorted(delta, key=lambda change: not needs_content(change.path))[:_MOST_FILES]
     old = await _read_contents(git, base, [c.path for c in looked if c.old_mode])

@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 from anyio import to_thread
 
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging import check
+from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
+from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
+from orchestrator.judge.gate.changed_test_ids import exclude_lost_tests, find_excused_tests
 from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
@@ -50,16 +54,25 @@ class CandidateTester:
     def _purpose(self) -> Purpose:
         return Purpose.for_attempt(self.state.spec.id, self.candidate.number)
 
+    @cached_property
+    def _evolution(self) -> TestEvolution:
+        return TestEvolution(self.changes.files, self.state.spec.grants)
+
     async def add_test_evidence(self, evidence: VerdictEvidence) -> VerdictEvidence:
         """Return the evidence with what the tests say of the candidate; the first check that is red ends it."""
         gate = await self._judge_tree(self.candidate.commit, self.candidate.tree, self._purpose)
         keys, difference = [*gate.receipts], gate.difference
+        if difference.is_green and self._is_told_by_exit_code(gate):
+            lost = await to_thread.run_sync(self._evolution.list_lost_symbols)
+            difference += check.Difference(missing_tests=lost)
         if difference.is_green and (canaries := await self._run_canaries()):
             keys += canaries.receipts
             difference += canaries.difference
+        is_under_base_tests = False
         if difference.is_green and (held := await self._judge_with_base_tests()):
             keys += held.receipts
-            difference += _compare_with_base_tests(difference, held.difference)
+            is_under_base_tests = True
+            difference += self._compare_with_base_tests(difference, held.difference)
         failed: dict[str, str] = {}
         new_tests = NewTestsReport()
         red = keys[-1:]
@@ -69,10 +82,12 @@ class CandidateTester:
             if not failed:
                 new_tests = await self._run_new_tests_on_base()
                 keys += [receipt.key for receipt in new_tests.receipts]
+        list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
         found = check_change(ChangeFacts(difference=difference, new_tests=new_tests.outcomes))
         return evidence.with_changes(
             findings=(*evidence.findings, *found),
             difference=difference,
+            needed_grants=await to_thread.run_sync(list_needed, difference),
             failed_checks=tuple(failed.values()),
             receipts=tuple(keys),
             excerpt=await self._read_excerpt(difference, self.context.list_receipts(red)),
@@ -80,6 +95,10 @@ class CandidateTester:
 
     async def _judge_tree(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> GateResult:
         return await self.context.gate.judge_tree(commit, tree, purpose, reruns=self.context.config.gate.reruns)
+
+    def _is_told_by_exit_code(self, gate: GateResult) -> bool:
+        """Return True if a check of the gate names no tests, so that none could be missed."""
+        return any(receipt.tests is None for receipt in self.context.list_receipts(gate.receipts))
 
     async def _run_canaries(self) -> GateResult | None:
         """Return what canaries say of the candidate's tree; None where there are none."""
@@ -89,13 +108,27 @@ class CandidateTester:
 
     async def _judge_with_base_tests(self) -> GateResult | None:
         """Return the gate's word on the candidate's code under the tests of its base; None if it left those alone."""
-        is_granted = build_grant_matcher(self.state.spec.grants)
-        paths = list_held_back_tests(self.changes.files, is_granted, self.changes.support)
+        changes, grants = self.changes, self.state.spec.grants
+        facts = ChangeFacts(files=changes.files, grants=grants, support=changes.support)
+        paths = await to_thread.run_sync(list_held_back_tests, facts)
         message = "The candidate's code under the tests of its base"
         held = await self._restore_files(self.candidate.commit, self._base, paths, message)
         if held is None:
             return None
         return await self._judge_tree(held.commit, held.tree, self._purpose.with_detail("tests as on its base"))
+
+    def _compare_with_base_tests(self, difference: check.Difference, held: check.Difference) -> check.Difference:
+        """Return what the base's tests say against a change that is green with its own changes to tests."""
+        excused = find_excused_tests((*difference.fixed, *held.lost_tests), self._evolution)
+        held = exclude_lost_tests(held, excused)
+        if held.is_unsettled:
+            return held
+        if not held.is_green:
+            return held + check.Difference(problems=(_HOW_BASE_TESTS_JUDGE,))
+        if lent := sorted(set(difference.fixed) - set(held.fixed) - excused):
+            text = f"pass only together with the change's own tests: {', '.join(lent[:12])}"
+            return check.Difference(problems=(text,))
+        return check.Difference(flaky=held.flaky)
 
     async def _restore_files(
         self, commit: CommitId, source: CommitId, paths: Sequence[str], message: str
@@ -128,7 +161,8 @@ class CandidateTester:
     async def _run_new_tests_on_base(self) -> NewTestsReport:
         """Run the tests that the candidate adds on its base, without its code; only where it changes both."""
         mode, files, base = self.context.config.gate.new_tests, self.changes.files, self._base
-        paths = () if mode == "off" else list_new_test_files(files, build_grant_matcher(self.state.spec.grants))
+        is_granted = build_grant_matcher(self.state.spec.grants, (GrantIntent.REWRITE,))
+        paths = () if mode == "off" else list_new_test_files(files, is_granted)
         if not paths or not await to_thread.run_sync(has_behaviour_change, files):
             return NewTestsReport()
         gate, base_tree = self.context.gate, await self.context.read_tree_id(base)
@@ -144,14 +178,3 @@ class CandidateTester:
         tree = CheckedTree(mixed.commit, mixed.tree, purpose)
         receipts, without_change = await gate.receipts.run_under_id(gate.checks, check.NEW_TESTS_CHECK, tree)
         return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)
-
-
-def _compare_with_base_tests(difference: check.Difference, held: check.Difference) -> check.Difference:
-    """Return what the base's tests say against a change that is green with its own changes to tests."""
-    if held.is_unsettled:
-        return held
-    if not held.is_green:
-        return held + check.Difference(problems=(_HOW_BASE_TESTS_JUDGE,))
-    if lent := sorted(set(difference.fixed) - set(held.fixed)):
-        return check.Difference(problems=(f"pass only together with the change's own tests: {', '.join(lent[:12])}",))
-    return check.Difference(flaky=held.flaky)

@@ -1,6 +1,8 @@
 """Tests that have other ids than on the base and are no others: moved ones, and ones that are named anew in each run.
 
-A test that the plan lets move stands in another file under the same name, and ends no worse than it did.
+A test of the base is the same one under another id if a function says now what it said (`judge.evolution`): in another
+file or class, under another name, as one of many cases. What the syntax cannot tell, the plan may let move: then it
+stands in another file under the same name, and ends no worse than it did.
 
 Others have parameters that are named otherwise in every run, by a time, a random number or an address. No name of
 theirs can be found again, so that every change would seem to have lost them. Which ones they are the base tells
@@ -8,9 +10,13 @@ itself, by a second run: a change has no part in it. They are counted, and compa
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from orchestrator.domain.judging.check import PASSED_OUTCOMES, Difference, Outcomes, TestOutcome
+from orchestrator.domain.run.grant import GrantIntent
+from orchestrator.judge.evolution.fates import TestFate
+from orchestrator.judge.evolution.test_evolution import TestEvolution
+from orchestrator.judge.evolution.test_ids import TestIdIndex
 from orchestrator.judge.reports.parsed_report import WORST_FIRST
 
 
@@ -94,3 +100,111 @@ def _list_names_in_files(test: str, is_granted: Callable[[str], bool]) -> Iterat
     for count in range(len(parts), 0, -1):
         if is_granted("/".join(parts[:count]) + ".py"):
             yield test.removeprefix(".".join(parts[:count]))
+
+
+def exclude_evolved_tests(
+    difference: Difference, baseline: Outcomes, outcomes: Outcomes, evolution: TestEvolution
+) -> Difference:
+    """Return the difference without what became of tests as it may.
+
+    A test is not missing if others say now what it said and end no worse, one for one, or if it may be gone. It may be
+    skipped where that is granted.
+
+    Args:
+        difference: of `outcomes` to `baseline`.
+        baseline: what the tests did on the base.
+        outcomes: what they do now.
+        evolution: what became of the tests of the files that differ, and what may.
+    """
+    missing, skipped = list(difference.missing_tests), list(difference.newly_skipped)
+    lost, known = TestIdIndex([*missing, *skipped]), TestIdIndex(outcomes)
+    free = {test: outcome for test, outcome in outcomes.items() if test not in baseline}
+    traced = set[str]()
+    for fate in evolution.fates:
+        own = lost.find_ids(*fate.old.key)
+        traced.update(own)
+        if not own or not evolution.allows_fate(fate):
+            continue
+        if fate.needs == GrantIntent.QUARANTINE:
+            skipped = [test for test in skipped if test not in own]
+        new = []
+        for successor in fate.successors:
+            new += [test for test in known.find_ids(*successor.key) if test in free]
+        allowed = _list_allowed_outcomes(fate)
+        for test in own:
+            if test in missing and (_may_be_gone(fate) or _take_place(baseline[test], new, free, allowed)):
+                missing.remove(test)
+    rest = []
+    for test in missing:
+        is_excused = test not in traced and _is_excused_without_source(test, baseline, outcomes, free, evolution)
+        if not is_excused:
+            rest.append(test)
+    return difference.model_copy(update={"missing_tests": tuple(rest), "newly_skipped": tuple(skipped)})
+
+
+def _is_excused_without_source(
+    test: str, baseline: Outcomes, outcomes: Outcomes, free: dict[str, TestOutcome], evolution: TestEvolution
+) -> bool:
+    """Return True if a missing test of which no source was read may be gone, or another one stands for it."""
+    if _has_renamed_cases(test, baseline, outcomes):
+        return True
+    if GrantIntent.REMOVE in evolution.unread_intents:
+        return True
+    return bool(evolution.unread_intents) and _take_place(baseline[test], list(free), free, ())
+
+
+def _may_be_gone(fate: TestFate) -> bool:
+    return bool(fate.removed_name) or fate.needs == GrantIntent.REMOVE
+
+
+def _list_allowed_outcomes(fate: TestFate) -> tuple[TestOutcome, ...]:
+    """Return the outcomes besides passing that a grant lets the successors of a test have."""
+    return (TestOutcome.SKIPPED, TestOutcome.XFAILED) if fate.needs == GrantIntent.QUARANTINE else ()
+
+
+def _take_place(
+    before: TestOutcome, new: Sequence[str], free: dict[str, TestOutcome], allowed: Collection[TestOutcome]
+) -> bool:
+    """Return True if a new test ends no worse than an old one; it stands for no other then."""
+    for test in new:
+        if free.get(test) in {*PASSED_OUTCOMES, before, *allowed}:
+            del free[test]
+            return True
+    return False
+
+
+def _has_renamed_cases(test: str, baseline: Outcomes, outcomes: Outcomes) -> bool:
+    """Return True if a test with parameters has as many cases as before, ending no worse, in a file that is the same.
+
+    Its parameters are made by code then: no source says which case is which.
+    """
+    name = _get_test_name(test)
+    before, now = _select_cases(name, baseline), _select_cases(name, outcomes)
+    return bool(now) and len(now) >= len(before) and _count_passed(now) >= _count_passed(before)
+
+
+def _select_cases(name: str, outcomes: Outcomes) -> list[TestOutcome]:
+    if not name:
+        return []
+    return [outcome for test, outcome in outcomes.items() if _get_test_name(test) == name]
+
+
+def _count_passed(outcomes: Iterable[TestOutcome]) -> int:
+    return sum(outcome in PASSED_OUTCOMES for outcome in outcomes)
+
+
+def find_excused_tests(tests: Iterable[str], evolution: TestEvolution) -> frozenset[str]:
+    """Return those of some tests that a grant lets say something else, or that went with their code."""
+    index, excused = TestIdIndex(tests), set[str]()
+    for fate in evolution.fates:
+        if (fate.needs is not None and evolution.allows_fate(fate)) or fate.removed_name:
+            excused.update(index.find_ids(*fate.old.key))
+    return frozenset(excused)
+
+
+def exclude_lost_tests(difference: Difference, excused: Collection[str]) -> Difference:
+    """Return the difference without what became of the tests that are excused."""
+    changes = {}
+    for name in ("new_failures", "missing_tests", "newly_skipped"):
+        changes[name] = tuple(test for test in getattr(difference, name) if test not in excused)
+    return difference.model_copy(update=changes)

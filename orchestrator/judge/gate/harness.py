@@ -1,10 +1,14 @@
 """The gate: what the run's checks say of a tree, as the difference to the base."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
+
+from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
+from orchestrator.judge.evolution.test_evolution import TestEvolution
+from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate import changed_test_ids, flakiness
 from orchestrator.judge.gate.baseline import describe_broken_run
@@ -15,6 +19,9 @@ from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, BaseRecei
 from orchestrator.judge.gate.repeated_looks import RepeatedLooks, RerunLimits
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
+
+ChangesReader = Callable[[TreeId], Awaitable[Sequence[ChangedFile]]]
+"""Reads what differs between the run's base and a tree."""
 
 
 class HarnessGate:
@@ -33,11 +40,13 @@ class HarnessGate:
         baseline_runner: CheckRunner | None = None,
         is_strict: bool = False,
         rerun_s: float = float("inf"),
+        read_changes: ChangesReader | None = None,
     ) -> None:
         """Use `baseline_runner` for the checks on the base, if that is to be another environment than the trees' own.
 
         Then a tree is compared with the base in its own environment, so that nobody is blamed for what the environment
         breaks; with `is_strict` it is compared with the base in the base's, and has to have mended that as well.
+        By what `read_changes` returns, tests are found again that have other ids; without it ids are all that counts.
         """
         self.receipts = base = Receipts(runner, ledger)
         if baseline_runner is not None and baseline_runner is not runner:
@@ -49,6 +58,7 @@ class HarnessGate:
         self._narrow = narrow
         self.rerun_s = rerun_s
         """How long all reruns of one tree may take; none begins after that."""
+        self._read_changes = read_changes
 
     @property
     def commands(self) -> str:
@@ -177,13 +187,23 @@ class HarnessGate:
             before = changed_test_ids.number_unstable_cases(before, tests)
             now = changed_test_ids.number_unstable_cases(now, tests)
             difference = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
-        if difference.missing_tests and before and now:
-            is_granted = build_grant_matcher(self._list_grants())
-            difference = changed_test_ids.exclude_moved_tests(difference, before, now, is_granted)
+        if (difference.missing_tests or difference.newly_skipped) and before and now:
+            difference = await self._exclude_evolved_tests(difference, before, now, receipt.tree)
         if receipt.problem and (not baseline.problem or difference.missing_tests):
             return difference + Difference(problems=(receipt.problem,))
         return difference
 
-    def _list_grants(self) -> Sequence[str]:
-        """Return what the plan lets any of its tasks change that is protected: a tree may hold the work of many."""
-        return list(chain.from_iterable(task.spec.grants for task in self._ledger.state.tasks.values()))
+    async def _exclude_evolved_tests(
+        self, difference: Difference, before: Outcomes, now: Outcomes, tree: TreeId
+    ) -> Difference:
+        """Return the difference without tests that are the same under other ids, or may be gone.
+
+        What the plan lets any of its tasks do counts: a tree may hold the work of many.
+        """
+        grants = tuple(chain.from_iterable(task.spec.grants for task in self._ledger.state.tasks.values()))
+        if self._read_changes is not None:
+            evolution = TestEvolution(await self._read_changes(tree), grants)
+            exclude = changed_test_ids.exclude_evolved_tests
+            difference = await to_thread.run_sync(exclude, difference, before, now, evolution)
+        is_granted = build_grant_matcher(grants)
+        return changed_test_ids.exclude_moved_tests(difference, before, now, is_granted)

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from orchestrator.domain.judging.check import Difference, TestOutcome
 from orchestrator.domain.judging.verdict import Finding, RuleId
+from orchestrator.domain.run.grant import PLAIN_INTENTS, AnyGrant, Grant, GrantIntent
 from orchestrator.domain.run.task import Task
+from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.support.division import Support
@@ -38,7 +41,7 @@ class ChangeFacts:
         lines: the lines that were added.
         hunks: lines that were taken out and put in together.
         sizes: lines added and removed, by path.
-        grants: globs of what the plan lets this task change although it is protected.
+        grants: what the plan lets this task do to what is protected.
         gate_files: the folded paths of what the gate's commands name.
         support: of what the gate reads on the base beside product and tests, the changed files with what makes them it.
         task: the task behind the change.
@@ -55,7 +58,7 @@ class ChangeFacts:
     lines: Sequence[AddedLine] = ()
     hunks: Sequence[DiffHunk] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
-    grants: Sequence[str] = ()
+    grants: Sequence[AnyGrant] = ()
     gate_files: frozenset[str] = frozenset()
     support: Mapping[str, Support] = field(default_factory=dict)
     task: Task | None = None
@@ -67,9 +70,14 @@ class ChangeFacts:
     difference: Difference | None = None
     new_tests: NewTestOutcomes | None = None
 
-    def is_granted(self, path: str) -> bool:
-        """Return True if the plan lets this task change the path although it is protected."""
-        return build_grant_matcher(self.grants)(path)
+    def is_granted(self, path: str, *intents: GrantIntent) -> bool:
+        """Return True if the plan lets this task change the path by one of these intents, or by any plain one."""
+        return build_grant_matcher(self.grants, intents or PLAIN_INTENTS)(path)
+
+    @cached_property
+    def evolution(self) -> TestEvolution:
+        """What became of the base's tests that were changed."""
+        return TestEvolution(self.files, self.grants)
 
     def build_finding(
         self, rule: RuleId, text: str, path: str, line: int | None = None, *, advice: str = "", is_severe: bool = True
@@ -78,4 +86,13 @@ class ChangeFacts:
         is_granted = self.is_granted(path)
         is_blocking = is_severe and not is_granted
         text, granted = text + advice * is_blocking, is_severe and is_granted
-        return Finding(rule=rule, text=text, path=path, line=line, is_blocking=is_blocking, is_granted=granted)
+        needed = Grant(paths=(path,), may=(GrantIntent.REWRITE,)) if is_blocking and path else None
+        return Finding(
+            rule=rule,
+            text=text,
+            path=path,
+            line=line,
+            is_blocking=is_blocking,
+            is_granted=granted,
+            needed_grant=needed,
+        )

@@ -10,14 +10,16 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
+from orchestrator.domain.run.grant import PLAIN_INTENTS, Grant, GrantIntent, format_grant_advice
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, PathProtection, find_path_protection
 from orchestrator.judge.gate_files.finder import fold_path
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
+from orchestrator.judge.rules.evolved_tests import ProtectionProblem, find_test_file_problem
 from orchestrator.judge.rules.suppressions import get_suppression_kinds
 from orchestrator.judge.source.additions_only import describe_non_additive_change
 from orchestrator.judge.support.additions import has_only_additions
-from orchestrator.judge.support.division import NO_SUPPORT, Support
+from orchestrator.judge.support.division import Support
 
 _Sections = Mapping[str, Any]
 _TOOLS = (
@@ -27,6 +29,7 @@ _TOOLS = (
 _NPM = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "overrides", "resolutions")
 _INI = ("tool:", "coverage:", "aliases", "nosetests", "unittest", "tox", "testenv", "build")
 
+_CONFTEST = "conftest.py"
 _ENTRY_POINTS = "options.entry_points"
 
 
@@ -113,31 +116,53 @@ def needs_content(path: str) -> bool:
     return path.endswith((".py", ".pyi")) or has_protected_sections(path) or bool(get_suppression_kinds(path))
 
 
-def list_held_back_tests(
-    files: Sequence[ChangedFile], is_granted: Callable[[str], bool], support: Mapping[str, Support] = NO_SUPPORT
-) -> tuple[str, ...]:
+def list_held_back_tests(facts: ChangeFacts) -> tuple[str, ...]:
     """Return the changed tests whose base versions the candidate's code has to pass as well; new ones as absent.
 
-    So are files that are surely support, which may only have gained something.
+    So are files that are surely support, which may only have gained something. Not among them is what the plan lets be
+    rewritten, and a file in which all that is not granted, or went with its code, says what it said. Blocks.
     """
-    held_back = []
-    for file in files:
-        is_support = file.path in support and support[file.path].is_certain
-        is_protected = is_support or find_path_protection(file.path) == PathProtection.TESTS
-        if is_protected and not is_granted(file.path):
-            held_back.append(file.path)
-    return tuple(held_back)
+    spared = _list_spared_files(facts)
+    paths = []
+    for file in facts.files:
+        is_free = facts.is_granted(file.path, GrantIntent.REWRITE) or file.path in spared
+        support = facts.support.get(file.path)
+        is_support = support is not None and support.is_certain
+        if not is_free and (is_support or is_test_support(file.path)):
+            paths.append(file.path)
+    return tuple(paths)
+
+
+def _list_spared_files(facts: ChangeFacts) -> set[str]:
+    """Return the test files of which some tests are granted or went with their code, and the others are the same."""
+    excused, other = set[str](), set[str]()
+    for fate in facts.evolution.fates:
+        if fate.removed_name or (fate.needs is not None and facts.evolution.allows_fate(fate)):
+            excused.add(fate.old.key[0])
+        elif not fate.is_same and fate.old.is_collected:
+            other.add(fate.old.key[0])
+    return excused - other
+
+
+def is_test_support(path: str) -> bool:
+    """Return True for tests, and for what pytest takes from a conftest.py beside them."""
+    return find_path_protection(path) == PathProtection.TESTS or PurePosixPath(path).name == _CONFTEST
 
 
 def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a blocking finding for each protected file that was changed without a grant; it says what to do."""
     for file in facts.files:
-        if facts.is_granted(file.path):
+        if _is_free(file, facts):
             continue
-        support = facts.support.get(file.path)
-        if problem := _describe_problem(file, facts.gate_files, support):
-            yield Finding(rule=RuleId.PROTECTED, text=problem, path=file.path, is_blocking=True)
-        elif support is not None and not support.is_certain:
+        problem = _find_problem(file, facts)
+        if problem is not None:
+            text = problem.text
+            if problem.grant is not None:
+                text = f"{text}; or {format_grant_advice(problem.grant)}"
+            yield Finding(
+                rule=RuleId.PROTECTED, text=text, path=file.path, is_blocking=True, needed_grant=problem.grant
+            )
+        elif (support := facts.support.get(file.path)) is not None and not support.is_certain:
             yield _build_doubt(file, support, facts.lines)
 
 
@@ -147,29 +172,61 @@ def _build_doubt(file: ChangedFile, support: Support, lines: Sequence[AddedLine]
     return build_flag(RuleId.PROTECTED, text, file.path, line)
 
 
-def _describe_problem(file: ChangedFile, gate_files: Collection[str], support: Support | None = None) -> str:
+def _is_free(file: ChangedFile, facts: ChangeFacts) -> bool:
+    """Return True if the plan lets the whole file become what it is now."""
+    if find_path_protection(file.path) == PathProtection.TESTS:
+        return facts.is_granted(file.path, GrantIntent.REWRITE)
+    if file.is_deleted:
+        return facts.is_granted(file.path, *PLAIN_INTENTS, GrantIntent.REMOVE)
+    return facts.is_granted(file.path)
+
+
+def _find_problem(file: ChangedFile, facts: ChangeFacts) -> ProtectionProblem | None:
     if needs_content(file.path) and file.is_unread:
-        return f"{file.path} is one of too many changed files to look into: do less at once"
+        return ProtectionProblem(f"{file.path} is one of too many changed files to look into: do less at once", None)
+    grant = Grant(paths=(file.path,), may=(_find_intent(file),))
     sections = find_altered_sections(file.path, file.before, file.after)
     if sections is not None:
         if sections:
-            return f"{file.path}: {', '.join(sections)} may change only where the plan grants it: leave it as it was"
-        return ""
-    protection = _find_protection(file, gate_files)
-    if protection is None and support is not None:
-        return _describe_altered_support(file, support)
-    if protection is None or (protection == PathProtection.TESTS and _may_change_test(file)):
-        return ""
+            names = ", ".join(sections)
+            return ProtectionProblem(
+                f"{file.path}: {names} may change only where the plan grants it: leave it as it was", grant
+            )
+        return None
+    protection = _find_protection(file, facts.gate_files)
+    if protection is None and (support := facts.support.get(file.path)) is not None:
+        return _find_altered_support(file, support, grant)
+    if protection is None or (protection == PathProtection.CONFIGURATION and _gains_fixtures_only(file)):
+        return None
+    problem = ProtectionProblem("", grant)
+    if protection == PathProtection.TESTS:
+        found = find_test_file_problem(file, facts)
+        if found is None:
+            return None
+        problem = found
     change = f"{file.path} is {protection} and was {_describe_change(file)}, which the plan did not grant"
-    return f"{change}: {_advise(file, protection)}"
+    return ProtectionProblem(f"{change}: {_advise(file, protection, problem.text)}", problem.grant)
 
 
-def _describe_altered_support(file: ChangedFile, support: Support) -> str:
+def _gains_fixtures_only(file: ChangedFile) -> bool:
+    """Return True for a conftest.py of which all stands in it still, and what is new runs around no test by itself."""
+    if PurePosixPath(file.path).name != _CONFTEST or file.is_deleted or not file.is_python:
+        return False
+    return file.after is not None and not describe_non_additive_change(file.before or b"", file.after)
+
+
+def _find_intent(file: ChangedFile) -> GrantIntent:
+    if file.is_new:
+        return GrantIntent.ADD
+    return GrantIntent.REMOVE if file.is_deleted else GrantIntent.REWRITE
+
+
+def _find_altered_support(file: ChangedFile, support: Support, grant: Grant) -> ProtectionProblem | None:
     if not support.is_certain or has_only_additions(file):
-        return ""
+        return None
     protection = PathProtection.SUPPORT
     change = f"{file.path} is {protection} ({support.reason}) and was {_describe_change(file)}"
-    return f"{change}, which the plan did not grant: {_ADVICE[protection]}"
+    return ProtectionProblem(f"{change}, which the plan did not grant: {_ADVICE[protection]}", grant)
 
 
 def _find_protection(file: ChangedFile, gate_files: Collection[str]) -> PathProtection | None:
@@ -181,20 +238,9 @@ def _find_protection(file: ChangedFile, gate_files: Collection[str]) -> PathProt
     return protection
 
 
-def _may_change_test(file: ChangedFile) -> bool:
-    if file.is_new:
-        return True
-    return _is_comparable(file) and not describe_non_additive_change(file.before or b"", file.after or b"")
-
-
-def _is_comparable(file: ChangedFile) -> bool:
-    is_same_kind = file.old_mode == file.new_mode
-    return file.is_python and is_same_kind and file.before is not None and file.after is not None
-
-
-def _advise(file: ChangedFile, protection: PathProtection) -> str:
-    if protection == PathProtection.TESTS and _is_comparable(file):
-        return f"{describe_non_additive_change(file.before or b'', file.after or b'')}; {_ADVICE[protection]}"
+def _advise(file: ChangedFile, protection: PathProtection, why: str) -> str:
+    if why:
+        return f"{why}; {_ADVICE[protection]}"
     if protection == PathProtection.TESTS and not file.is_deleted:
         return "put new tests into a file of their own"
     return _ADVICE[protection]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.rules import (
+    evolved_tests,
     forgery,
     misleading_text,
     new_tests,
@@ -47,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.SUPPRESSION, suppressions.check_suppressions),
     Rule(RuleId.CREDENTIAL, misleading_text.check_credentials),
     Rule(RuleId.WEAKENED, weakened_assertions.check_weakened_assertions),
+    Rule(RuleId.EVOLVED, evolved_tests.check_evolved_tests),
     Rule(RuleId.IDENTIFIER, misleading_text.check_confusable_identifiers),
     Rule(RuleId.MODE, unusual_files.check_file_modes),
     Rule(RuleId.LINTER, unusual_files.check_linter_settings),

@@ -17,9 +17,9 @@ from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 from orchestrator.judge.source.assertion_model import Assertion, AssertionStrength, count_assertions
 from orchestrator.judge.source.assertions import list_assertions, list_function_assertions
 from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, parse_python
+from orchestrator.judge.source.swallowed_failures import swallows_assertions
 from orchestrator.judge.source.testcases import TestFunction, list_test_functions
 
-_SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
 _ASSERTING_FIXTURES = compile_lazily(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
 _get_identity: Callable[[Assertion], Hashable] = attrgetter("identity")
 _ROUNDING = 1.001
@@ -162,36 +162,7 @@ def _list_related(old: Assertion, candidates: Iterable[Assertion]) -> list[Asser
 
 def _find_swallowing(function: FunctionNode) -> list[int]:
     """Return the lines at which a failed assertion is caught and forgotten."""
-    return sorted(node.lineno for node in find_nodes(function, ast.stmt) if _swallows_assertions(node))
-
-
-def _swallows_assertions(node: ast.stmt) -> bool:
-    match node:
-        case ast.Try(body=body, handlers=handlers):
-            return any(map(_is_silent, handlers)) and bool(list_assertions(body))
-        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            return any(map(_suppresses_failures, items)) and bool(list_assertions(body))
-    return False
-
-
-def _is_silent(handler: ast.ExceptHandler) -> bool:
-    """Return True if a handler catches failed assertions, and neither raises nor asserts anything."""
-    if not _is_broad(handler.type):
-        return False
-    return not any(find_nodes(handler, ast.Raise)) and not list_assertions(handler.body)
-
-
-def _suppresses_failures(item: ast.withitem) -> bool:
-    call = item.context_expr
-    return isinstance(call, ast.Call) and get_last_name(call) == "suppress" and any(map(_is_broad, call.args))
-
-
-def _is_broad(caught: ast.expr | None) -> bool:
-    if caught is None:
-        return True
-    if isinstance(caught, ast.Tuple):
-        return any(map(_is_broad, caught.elts))
-    return get_last_name(caught) in _SWALLOWED
+    return sorted(node.lineno for node in find_nodes(function, ast.stmt) if swallows_assertions(node))
 
 
 def _report_removed(tests: Sequence[TestFunction]) -> Iterator[Finding]:

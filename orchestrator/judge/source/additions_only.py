@@ -3,13 +3,14 @@
 import ast
 import re
 import unittest
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, parse_python
+from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes, get_last_name, parse_python
 
 _Body = Sequence[ast.stmt]
 _SPECIAL = frozenset({"pytestmark", "collect_ignore", "collect_ignore_glob", "load_tests", "*"})
@@ -17,6 +18,10 @@ _SETS_UP = compile_lazily(
     r"pytest_.*|(?:async_?)?(?:set_?up|tear_?down)(?:_?(?:module|class|method|function|package|all|testdata|state))?",
     re.IGNORECASE,
 )
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
+_PATH_CALLS = frozenset({"Path", "PurePath", "PurePosixPath", "join", "dirname", "abspath", "resolve", "joinpath"})
+_PATH_PARTS = (ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Div, ast.Subscript, ast.Load)
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.Load)
 
 
@@ -40,6 +45,67 @@ def describe_non_additive_change(before: bytes, after: bytes) -> str:
     if old is None or new is None:
         return "it cannot be read as Python, so nobody can tell what became of its tests"
     return next(_find_problems(old.body, new.body, _list_used_names(old)), "")
+
+
+def describe_surrounding_change(before: bytes, after: bytes) -> str:
+    """Return in a few words the first thing that now runs around the tests of a file, or takes a name that they use.
+
+    What became of its functions is another question. Imports and plain values may be exchanged.
+    """
+    old, new = parse_python(before), parse_python(after)
+    if old is None or new is None:
+        return "it cannot be read as Python, so nobody can tell what became of its tests"
+    return next(_find_surrounding_changes(old.body, new.body, _list_used_names(old)), "")
+
+
+def _find_surrounding_changes(old: _Body, new: _Body, used: _UsedNames) -> Iterator[str]:
+    known = set(map(ast.dump, old))
+    names = _map_definitions(old)
+    taken = replace(used, bound=used.bound.union(names) - _list_exchanged_names(old, new))
+    defined = Counter(chain.from_iterable(map(_list_names, new)))
+    for statement in new:
+        if ast.dump(statement) in known:
+            continue
+        before = next((names[name] for name in _list_names(statement) if name in names), None)
+        match before, statement:
+            case ast.ClassDef(), ast.ClassDef() if defined[statement.name] == 1:
+                yield from _compare_classes(before, statement)
+            case ((ast.FunctionDef() | ast.AsyncFunctionDef()), (ast.FunctionDef() | ast.AsyncFunctionDef())) if (
+                defined[statement.name] == 1
+            ):
+                if _is_special(statement.name, taken.is_in_class) or _is_automatic_fixture(statement):
+                    yield f"line {statement.lineno} changes {statement.name}, which the tests of the base run under"
+            case _:
+                if problem := _describe_objection(statement, taken):
+                    yield problem
+
+
+def _map_definitions(body: _Body) -> dict[str, ast.stmt]:
+    """Return name → the last statement that gives it a meaning."""
+    found: dict[str, ast.stmt] = {}
+    for statement in body:
+        found.update(dict.fromkeys(_list_names(statement), statement))
+    return found
+
+
+def _list_exchanged_names(old: _Body, new: _Body) -> frozenset[str]:
+    """Return the names that one import of the base gave and another import gives now; of values the same."""
+    exchanged = set[str]()
+    total = Counter(chain.from_iterable(map(_list_names, new)))
+    for givers in (_IMPORTS, _ASSIGNMENTS):
+        before = Counter(chain.from_iterable(_list_names(one) for one in old if isinstance(one, givers)))
+        for statement in new:
+            if isinstance(statement, givers):
+                exchanged.update(name for name in _list_names(statement) if before[name] == total[name] == 1)
+    return frozenset(exchanged)
+
+
+def _compare_classes(old: ast.ClassDef, new: ast.ClassDef) -> Iterator[str]:
+    bases, decorators = set(map(ast.dump, old.bases)), list(map(ast.dump, old.decorator_list))
+    if list(map(ast.dump, new.decorator_list)) != decorators or not bases.issuperset(map(ast.dump, new.bases)):
+        yield f"line {new.lineno} makes the class {new.name} another one"
+    own = _UsedNames(frozenset(_find_own_attributes(old)), is_in_class=True)
+    yield from _find_surrounding_changes(old.body, new.body, own)
 
 
 def _list_used_names(module: ast.Module) -> _UsedNames:
@@ -116,7 +182,7 @@ def _describe_objection(statement: ast.stmt, used: _UsedNames) -> str:
             return f"line {statement.lineno} adds a fixture that every test uses"
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom() | ast.Pass():
             return ""
-        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if names and _is_literal(value):
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if names and _is_quiet(value):
             return ""
     if _is_docstring(statement):
         return ""
@@ -163,6 +229,15 @@ def _is_automatic_fixture(function: FunctionNode) -> bool:
 
 def _is_literal(value: ast.expr) -> bool:
     return all(isinstance(part, _LITERALS) for part in ast.walk(value))
+
+
+def _is_quiet(value: ast.expr) -> bool:
+    """Return True for a plain value, or a path that is put together."""
+    if _is_literal(value):
+        return True
+    calls = set(map(get_last_name, find_nodes(value, ast.Call)))
+    is_path = bool(calls) and calls <= _PATH_CALLS
+    return is_path and all(isinstance(part, _PATH_PARTS) for part in ast.walk(value))
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Finding, LensVote, RuleId, Verdict, VerdictKind
+from orchestrator.domain.run.grant import Grant, format_grant_advice, merge_grants
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Exit
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
@@ -20,7 +21,7 @@ _Decision = tuple[VerdictKind, EndCause | None, tuple[str, ...]]
 
 class VerdictEvidence(FrozenModel):
     """All that a verdict may rest on. `difference` is None when the gate did not run; `revisions` counts those just
-    before this attempt without a fresh start between.
+    before this attempt without a fresh start between. `needed_grants` would let tests be lost as they are.
     """
 
     exit: Exit
@@ -32,6 +33,7 @@ class VerdictEvidence(FrozenModel):
     receipts: tuple[str, ...] = ()
     votes: tuple[LensVote, ...] = ()
     revisions: int = 0
+    needed_grants: tuple[Grant, ...] = ()
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
@@ -65,6 +67,7 @@ def decide_verdict(evidence: VerdictEvidence) -> Verdict:
         receipts=evidence.receipts,
         votes=evidence.votes,
         cause=cause,
+        needed_grants=_list_needed_grants(evidence) if cause in _CAUSES_OF_GRANTS else (),
     )
 
 
@@ -84,7 +87,29 @@ def _decide(evidence: VerdictEvidence) -> _Decision:
         return _find_veto(evidence) or (VerdictKind.MERGE, None, ())
     if evidence.is_unsettled:
         return VerdictKind.ESCALATE, EndCause.UNSETTLED_TESTS, list_red_reasons(evidence)
-    return _choose_retry(evidence), EndCause.RED_TESTS, list_red_reasons(evidence)
+    return _choose_retry(evidence), _name_red_cause(evidence), list_red_reasons(evidence)
+
+
+_CAUSES_OF_GRANTS = frozenset({EndCause.RULE_BROKEN, EndCause.RED_TESTS, EndCause.MISSING_TESTS})
+
+
+def _list_needed_grants(evidence: VerdictEvidence) -> tuple[Grant, ...]:
+    """Return what the plan would have to grant for the candidate to land; empty where grants do not help."""
+    needed = list(evidence.needed_grants)
+    for finding in evidence.blocking:
+        if finding.needed_grant is None:
+            return ()
+        needed.append(finding.needed_grant)
+    return merge_grants(needed)
+
+
+def _name_red_cause(evidence: VerdictEvidence) -> EndCause:
+    """Return `missing-tests` where every test that ran is as green as before, and some of the base did not run."""
+    difference = evidence.difference or Difference()
+    is_red = difference.new_failures or difference.problems or difference.unsettled or evidence.failed_checks
+    if difference.lost_tests and not is_red:
+        return EndCause.MISSING_TESTS
+    return EndCause.RED_TESTS
 
 
 def _choose_retry(evidence: VerdictEvidence) -> VerdictKind:
@@ -128,6 +153,7 @@ def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:
         *difference.problems,
         *_list_names("checks of the task that fail", evidence.failed_checks),
         *_list_rates(difference),
+        *map(format_grant_advice, evidence.needed_grants),
     ]
     if evidence.excerpt:
         lines.append(f"The check printed:\n{evidence.excerpt}")

@@ -154,6 +154,7 @@ _LEVELS: Sequence[sarif.SarifLevel] = ("error", "warning", "note")
 _OTHER_FINDINGS = {
     "conflict": "a change that conflicts with what has landed",
     "contract": "a criterion of the run's contract that is not met",
+    "missing-tests": "tests of the base that are missing or skipped, while none fails",
     "noticed": "what was noticed of a change and decided nothing",
     "red-tests": "tests that fail, are missing or skipped, and were not on the base",
     "red-together": "tests that fail together with other changes",

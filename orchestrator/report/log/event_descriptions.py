@@ -9,6 +9,7 @@ from orchestrator.domain.event import Event, external, forge, landing, migration
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
 from orchestrator.domain.run.approval import DECISION_WORDS
+from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
@@ -90,7 +91,7 @@ def _(event: forge.ChecksSeen | forge.PrMerging | forge.PrMerged | forge.PrClosi
 def _(event: work.TaskCreated) -> str:
     spec = event.spec
     after = add_lead(" after ", ", ".join(spec.depends_on))
-    grants = add_lead(", may change ", ", ".join(spec.grants))
+    grants = add_lead(", may change ", format_grants(spec.grants))
     return f"{spec.kind} task: {spec.title}{after}{grants}"
 
 

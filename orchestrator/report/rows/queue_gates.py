@@ -17,7 +17,7 @@ GateMark = Literal["none", "now", "ok", "bad", "ask"]
 GateName = Literal["rules", "tests", "review", "person", "union"]
 GATE_NAMES: tuple[GateName, ...] = ("rules", "tests", "review", "person", "union")
 _OF_RULES = {EndCause.RULE_BROKEN, EndCause.TOO_LARGE}
-_OF_TESTS = {EndCause.RED_TESTS, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED}
+_OF_TESTS = {EndCause.RED_TESTS, EndCause.MISSING_TESTS, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED}
 _OF_REVIEW = {EndCause.REFUSED_BY_REVIEW, EndCause.UNREADABLE_REVIEW}
 
 

@@ -21,6 +21,7 @@ _REASON_CHARS = 200
 
 CAUSE_WORDS: Mapping[EndCause, str] = {
     EndCause.RED_TESTS: "its tests fail",
+    EndCause.MISSING_TESTS: "tests of the base are missing or skipped, and none fails",
     EndCause.RULE_BROKEN: "its change breaks a rule",
     EndCause.UNFINISHED: "the worker did not finish",
     EndCause.CONFLICT: "it conflicts with what has landed",

@@ -10,6 +10,7 @@ from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.domain.text.listing import add_lead, join_limited
@@ -193,7 +194,7 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
     for point in spec.acceptance:
         yield f"  - {quote_text(point)}"
     if spec.grants:
-        yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
+        yield f"  may change tests and configuration: {strip_controls(format_grants(spec.grants))}"
     if task.reason:
         yield f"  ended{add_lead(', ', task.cause)}: {quote_text(task.reason)}"
     for attempt in task.attempts:

@@ -3,7 +3,6 @@
 import pytest
 
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, PathProtection, find_path_protection
-from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.forgery import check_forgery
 from orchestrator.judge.rules.protected_files import list_held_back_tests
@@ -76,7 +75,10 @@ def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Path
         (changed("test_calc.py", TEST, None), "test_calc.py is a test of the base and was removed"),
         (changed("test_calc.py", TEST, TEST.replace(b"3)", b"4)")), "gives test_add another meaning"),
         (changed("tests/data/golden.json", "1", "2"), "tests/data/golden.json is a test of the base and was changed"),
-        (changed("conftest.py", None, "x = 1\n"), "conftest.py is what configures tests, builds or CI and was added"),
+        (
+            changed("conftest.py", None, "def pytest_collection(): pass\n"),
+            "conftest.py is what configures tests, builds or CI and was added",
+        ),
         (changed("tests/__init__.py", b"", None), "tests/__init__.py is a test of the base and was removed"),
         (changed("pytest.py", None, "x = 1\n"), "pytest.py is a module that would stand in place"),
         (changed("random.py", None, "x = 1\n"), "name it otherwise"),
@@ -92,7 +94,7 @@ def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Path
             changed("setup.cfg", None, "[options.entry_points]\npytest11 =\n  x = x\n"),
             "setup.cfg: options.entry_points.pytest11 may",
         ),
-        (changed("cart.test.js", "test(1)\n", "test(1)\ntest(2)\n"), "put new tests into a file of their own"),
+        (changed("cart.test.js", "test(1)\n", "test(2)\n"), "put new tests into a file of their own"),
         (
             changed("tests/test_a.py", TEST, b"other.py", SYMLINK_MODE),
             "tests/test_a.py is a test of the base and was changed",
@@ -267,8 +269,8 @@ def test_new_tests_may_use_their_runner_and_not_reach_into_it() -> None:
 
 def test_the_base_s_tests_are_put_back_unless_they_were_granted() -> None:
     files = [changed("tests/test_new.py", None, TEST), changed("test_calc.py", TEST, TEST), changed("a.py", "", "x\n")]
-    assert list_held_back_tests(files, build_grant_matcher(())) == ("tests/test_new.py", "test_calc.py")
-    assert list_held_back_tests(files, build_grant_matcher(("tests/**",))) == ("test_calc.py",)
+    assert list_held_back_tests(ChangeFacts(files)) == ("tests/test_new.py", "test_calc.py")
+    assert list_held_back_tests(ChangeFacts(files, grants=("tests/**",))) == ("test_calc.py",)
 
 
 def test_a_file_that_was_not_read_is_red_where_its_content_would_have_counted() -> None:

@@ -1,0 +1,108 @@
+"""What became of the tests of a change's files, with what the plan lets become of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.run.grant import AnyGrant, Grant, GrantIntent, merge_grants, read_grants
+from orchestrator.judge.evolution.fates import TestFate, is_fate_granted, trace_tests
+from orchestrator.judge.evolution.test_ids import TestIdIndex
+from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
+
+_SUCCEEDING = (GrantIntent.RENAME, GrantIntent.MOVE, GrantIntent.REWRITE)
+
+
+@dataclass(frozen=True)
+class TestEvolution:
+    """The files of a change and the grants that count for it."""
+
+    __test__ = False  # pytest would take it for a test class
+
+    files: Sequence[ChangedFile]
+    grants: Sequence[AnyGrant]
+
+    @cached_property
+    def fates(self) -> Sequence[TestFate]:
+        """What became of the functions of the base's Python test files. Blocks."""
+        return trace_tests(self.files)
+
+    def allows_fate(self, fate: TestFate) -> bool:
+        """Return True if what became of a test needs no grant, or has it."""
+        return is_fate_granted(fate, self._known_grants)
+
+    @cached_property
+    def unread_intents(self) -> frozenset[GrantIntent]:
+        """What may become of tests in other languages, as far as their files were changed.
+
+        Which test stands in which file, no report of theirs tells.
+        """
+        found = set[GrantIntent]()
+        for file in self.unread_files:
+            for grant in self._known_grants:
+                found.update(intent for intent in grant.may if grant.matches_file(file.path, (intent,)))
+            if file.is_deleted and self._is_moved(file):
+                found.add(GrantIntent.MOVE)
+        return frozenset(found & {*_SUCCEEDING, GrantIntent.REMOVE})
+
+    @cached_property
+    def unread_files(self) -> Sequence[ChangedFile]:
+        """The changed test files of the base in other languages than Python."""
+        return [file for file in self.files if not (file.is_python or file.is_new) and is_test_path(file.path)]
+
+    def list_lost_symbols(self) -> tuple[str, ...]:
+        """Return the tests that are gone or may be skipped without a grant, by file and name.
+
+        For a gate that tells no tests: there the files have to say it.
+        """
+        found = []
+        for fate in self.fates:
+            is_loss = fate.needs in {GrantIntent.REMOVE, GrantIntent.QUARANTINE}
+            if fate.old.is_collected and is_loss and not self.allows_fate(fate):
+                found.append(fate.symbol)
+        for file in self.unread_files:
+            if file.is_deleted and not (self._is_moved(file) or self._may_go(file)):
+                found.append(file.path)
+        return tuple(found)
+
+    def list_needed_grants(self, difference: Difference, *, with_failures: bool) -> tuple[Grant, ...]:
+        """Return the grants that would let tests be lost as they are in a difference, as far as any would.
+
+        With failures only where it is the base's versions of the tests that fail.
+        """
+        if not with_failures:
+            difference = difference.model_copy(update={"new_failures": ()})
+        return merge_grants(self._iterate_needed_grants(difference))
+
+    def _iterate_needed_grants(self, difference: Difference) -> Iterator[Grant]:
+        index = TestIdIndex(difference.lost_tests)
+        unread = list(difference.missing_tests)
+        for fate in self.fates:
+            found = [*index.find_ids(*fate.old.key)]
+            found += [fate.symbol] * (fate.symbol in difference.missing_tests)
+            if found:
+                yield Grant(paths=(fate.symbol,), may=(_find_intent(fate, found, difference),))
+                unread = [test for test in unread if test not in found]
+        paths = tuple(file.path for file in self.unread_files)
+        if unread and paths:
+            yield Grant(paths=paths, may=(GrantIntent.REMOVE,))
+
+    def _is_moved(self, file: ChangedFile) -> bool:
+        return any(one.is_new and one.after == file.before and is_test_path(one.path) for one in self.files)
+
+    def _may_go(self, file: ChangedFile) -> bool:
+        return any(grant.matches_file(file.path, (GrantIntent.REMOVE,)) for grant in self._known_grants)
+
+    @cached_property
+    def _known_grants(self) -> tuple[Grant, ...]:
+        return read_grants(self.grants)
+
+
+def _find_intent(fate: TestFate, tests: Sequence[str], difference: Difference) -> GrantIntent:
+    if fate.needs is not None:
+        return fate.needs
+    if any(test in difference.new_failures for test in tests):
+        return GrantIntent.REWRITE
+    if any(test in difference.newly_skipped for test in tests):
+        return GrantIntent.QUARANTINE
+    return GrantIntent.REMOVE

@@ -1,0 +1,50 @@
+"""Ids of tests in reports, and the functions of test files that they belong to.
+
+Reports write the same function as `tests.test_cart.TestCart::test_total[1]`, `tests/test_cart.py::TestCart::test_total`
+or `tests.test_cart.TestCart.test_total`, from the repository's top or from a folder of it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_AGAIN = compile_lazily(r" #\d+\Z")
+_Parts = tuple[str, ...]
+
+
+class TestIdIndex:
+    """Finds among ids of tests those of a function."""
+
+    __test__ = False  # pytest would take it for a test class
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids: defaultdict[str, list[tuple[_Parts, str]]] = defaultdict(list)
+        for test in ids:
+            parts = split_test_id(test)
+            self._ids[parts[-1]].append((parts, test))
+
+    def find_ids(self, path: str, name: str) -> list[str]:
+        """Return the ids of a function with all its cases, in their order.
+
+        Args:
+            path: the file that it stands in.
+            name: its name there, with its classes before it.
+        """
+        names = name.split(".")
+        file = PurePosixPath(path).with_suffix("")
+        wanted = (*file.parts, *names)
+        found = []
+        for parts, test in self._ids.get(names[-1], ()):
+            count = min(len(parts), len(wanted))
+            if count > len(names) and parts[-count:] == wanted[-count:]:
+                found.append(test)
+        return found
+
+
+def split_test_id(test: str) -> _Parts:
+    """Return the folders, modules, classes and the function that an id names, without parameters."""
+    name = _AGAIN.sub("", test.partition("[")[0])
+    name = name.replace(".py::", "::").replace("::", ".").replace("/", ".")
+    return tuple(name.split("."))

@@ -1,0 +1,151 @@
+"""Tests of the base are found again by what they do; what they need to change is named, one intent for each."""
+
+import pytest
+
+from orchestrator.domain.run.grant import GrantIntent, parse_grant
+from orchestrator.judge.evolution.fates import trace_tests
+from orchestrator.judge.evolution.test_evolution import TestEvolution
+from orchestrator.judge.files.changed_file import ChangedFile
+from tests.unit.judge.changes import changed
+
+PATH = "tests/test_cart.py"
+HEAD = "import unittest\n\nimport pytest\nfrom shop.cart import Cart, total\n\n\n"
+TOTAL = "def test_total():\n    assert total([1, 2]) == 3\n"
+EMPTY = "def test_empty():\n    assert total([]) == 0\n"
+MORE = "def test_more():\n    cart = [4]\n    assert total(cart) == 4\n"
+CASES = "@pytest.mark.parametrize(('prices', 'expected'), [([1, 2], 3), ([], 0)])\ndef test_total(prices, expected):\n"
+SUM = "    assert total(prices) == expected\n"
+IN_CLASS = (
+    "class TotalTest(unittest.TestCase):\n    def setUp(self):\n        self.cart = Cart()\n\n"
+    "    def test_total(self):\n        self.assertEqual(self.cart.total([1, 2]), 3)\n"
+)
+AS_FUNCTION = (
+    "@pytest.fixture\ndef cart():\n    return Cart()\n\n\ndef test_total(cart):\n    assert cart.total([1, 2]) == 3\n"
+)
+
+
+def needs(before: str, after: str | None, *more: ChangedFile) -> dict[str, GrantIntent | None]:
+    """What the tests of a file need for what became of them, by name."""
+    now = None if after is None else HEAD + after
+    fates = trace_tests([changed(PATH, HEAD + before, now), *more])
+    return {fate.old.last_name: fate.needs for fate in fates if fate.old.is_collected}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (TOTAL, TOTAL.replace("test_total", "test_sum_of_prices")),
+        (TOTAL, TOTAL + "    assert total([5]) == 5\n"),
+        (TOTAL, TOTAL.replace("    assert", "    prices = [1, 2]\n    assert").replace("([1, 2])", "(prices)")),
+        (TOTAL, f"class TestTotal:\n    def test_total(self):\n        assert total([1, 2]) == 3\n{EMPTY}"),
+        (TOTAL + EMPTY, CASES + SUM),
+        (TOTAL + EMPTY, CASES.replace("[([1", "[([9], 9), ([1").replace("test_total", "test_sums") + SUM),
+        (CASES + SUM, TOTAL + EMPTY),
+        (CASES + SUM, CASES.replace("([], 0)", "pytest.param([], 0, id='empty')") + SUM),
+        (CASES + SUM, CASES.replace("([], 0)", "([7], 7), ([], 0)") + SUM),
+        (CASES + SUM, CASES.replace("[([1, 2], 3), ([], 0)]", "SUMS") + SUM + "\nSUMS = [([], 0), ([1, 2], 3)]\n"),
+        (IN_CLASS, AS_FUNCTION),
+        (AS_FUNCTION, IN_CLASS),
+        (
+            "def test_bad():\n    with pytest.raises(ValueError):\n        total(None)\n",
+            "class BadTest(unittest.TestCase):\n    def test_bad(self):\n"
+            "        self.assertRaises(ValueError, total, None)\n",
+        ),
+        ("def test_a():\n    assert total(load('data/a.json')) == 3\n",) * 2,
+        (
+            "def test_a():\n    assert total(load('data/a.json')) == 3\n",
+            "def test_a():\n    assert total(load('cases/a.json')) == 3\n",
+        ),
+        (TOTAL + MORE, MORE.replace("test_more", "test_one") + TOTAL.replace("test_total", "test_two")),
+    ],
+)
+def test_a_test_that_says_what_it_said_and_perhaps_more_needs_no_grant(before: str, after: str) -> None:
+    assert set(needs(before, after).values()) == {None}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "intent"),
+    [
+        (TOTAL, TOTAL.replace("3", "4"), "rewrite"),
+        (TOTAL, TOTAL.replace("test_total", "test_sum").replace("3", "4"), "remove"),
+        (TOTAL, TOTAL.replace(" == 3", ""), "rewrite"),
+        (TOTAL, TOTAL.replace("    assert", "    return\n    assert"), "rewrite"),
+        (TOTAL, "def test_total():\n    if total:\n        assert total([1, 2]) == 3\n", "rewrite"),
+        (TOTAL, "def test_total():\n    prices = 3\n    assert prices == 3\n", "rewrite"),
+        (
+            TOTAL,
+            "def test_total():\n    try:\n        assert total([1, 2]) == 3\n    except AssertionError:\n        pass\n",
+            "rewrite",
+        ),
+        (TOTAL, "", "remove"),
+        (TOTAL, None, "remove"),
+        (TOTAL, TOTAL.replace("test_total", "check_total"), "remove"),
+        (TOTAL, f"@pytest.mark.skip(reason='later')\n{TOTAL}", "quarantine"),
+        (TOTAL, f"@pytest.mark.xfail\n{TOTAL}", "quarantine"),
+        (TOTAL, f"@pytest.mark.skip\n{TOTAL.replace('test_total', 'test_sum')}", "quarantine"),
+        (CASES + SUM, CASES.replace("([], 0)", "([], 1)") + SUM, "rewrite"),
+        (CASES + SUM, CASES.replace(", ([], 0)", "") + SUM, "remove"),
+        (CASES + SUM, CASES.replace("([], 0)", "([5], 5)") + SUM, "rewrite"),
+        (CASES + SUM, CASES.replace("([], 0)", "pytest.param([], 0, marks=pytest.mark.xfail)") + SUM, "quarantine"),
+        (f"{TOTAL}{TOTAL.replace('test_total', 'test_twice')}", TOTAL, "remove"),
+    ],
+)
+def test_a_test_that_asks_for_something_else_or_is_gone_needs_its_grant(
+    before: str, after: str | None, intent: str
+) -> None:
+    assert [found for found in needs(before, after).values() if found] == [intent]
+
+
+def test_a_test_may_move_to_another_file_of_tests_and_to_no_other() -> None:
+    assert needs(TOTAL, EMPTY, changed("tests/unit/test_sums.py", None, HEAD + TOTAL)) == {"test_total": None}
+    assert needs(TOTAL, None, changed("tests/unit/test_sums.py", None, HEAD + TOTAL)) == {"test_total": None}
+    assert needs(TOTAL, EMPTY, changed("shop/sums.py", None, HEAD + TOTAL)) == {"test_total": "remove"}
+
+
+CODE = (
+    "def total(prices):\n    return sum(prices)\n\n\nclass Cart:\n    def total(self, prices):\n"
+    "        return total(prices)\n\n    def clear(self):\n        self.prices = []\n\n\nFLAGS = {'old_cart': False}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "test", "name"),
+    [
+        (CODE.replace("def total(prices):\n    return sum(prices)\n", ""), TOTAL, ""),
+        (CODE.replace("    def clear(self):\n        self.prices = []\n", ""), "clear", "shop.cart.clear"),
+        (CODE.replace("        self.prices = []", "        pass"), "clear", ""),
+        (CODE.replace("def clear", "def empty"), "clear", ""),
+        (CODE.replace("'old_cart': False", ""), "old_cart", "shop.cart.old_cart"),
+        ("def total(prices):\n    return sum(prices)\n", "clear", "shop.cart.Cart"),
+        (None, "clear", "shop.cart.Cart"),
+    ],
+)
+def test_a_test_goes_with_its_code_if_that_is_gone_and_neither_emptied_nor_renamed(
+    after: str | None, test: str, name: str
+) -> None:
+    tests = {
+        TOTAL: TOTAL,
+        "clear": "def test_clear():\n    cart = Cart()\n    cart.clear()\n    assert not cart.prices\n",
+        "old_cart": "def test_flag(flags):\n    assert not flags['old_cart']\n",
+    }
+    files = [changed("shop/cart.py", CODE, after), changed(PATH, HEAD + EMPTY + tests[test], HEAD + EMPTY)]
+    (fate,) = [fate for fate in trace_tests(files) if not fate.is_same]
+    assert fate.removed_name == name
+    assert (fate.needs is None) == bool(name)
+
+
+@pytest.mark.parametrize(
+    ("grant", "is_allowed"),
+    [
+        ("tests/**:remove", True),
+        (f"{PATH}::test_total:remove", True),
+        (f"{PATH}::TestTotal:remove", False),
+        ("shop.cart.total:remove", True),
+        ("shop.cart.Cart:remove", False),
+        (f"{PATH}:rewrite,quarantine", False),
+        (PATH, False),
+    ],
+)
+def test_a_grant_names_files_tests_or_code_and_what_may_become_of_them(grant: str, is_allowed: bool) -> None:
+    evolution = TestEvolution([changed(PATH, HEAD + TOTAL, HEAD)], [parse_grant(grant)])
+    assert [evolution.allows_fate(fate) for fate in evolution.fates] == [is_allowed]
