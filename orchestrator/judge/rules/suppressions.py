@@ -4,6 +4,7 @@ Counted over the whole change, so that code can be moved and edited together wit
 language has patterns of its own.
 """
 
+import ast
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +12,13 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
+from orchestrator.domain.run.grant import Grant, GrantIntent, format_grant_advice
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile, is_test_path, subtract_known
 from orchestrator.judge.files.classification import is_sample
-from orchestrator.judge.rules.change_facts import ChangeFacts
-from orchestrator.judge.source.python_syntax import tokenize_python
+from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
+from orchestrator.judge.source.python_syntax import find_nodes, parse_python, tokenize_python
 
 
 class SuppressionKind(NamedTuple):
@@ -119,19 +121,22 @@ def get_suppression_kinds(path: str) -> tuple[SuppressionKind, ...]:
 
 
 _OF_EVERYTHING = " of everything"
+_OF_TYPE_CHECKERS = frozenset({"type: ignore", "pyright: ignore", "ty: ignore", "pyre: ignore"})
 _MAX_SHOWN = 10
 
 
 class _Suppression(NamedTuple):
     """A comment that silences a tool; by `text`, its line without white space, it is known wherever it is moved.
 
-    `kind` ends in ` of everything` if it names nothing in particular.
+    `kind` ends in ` of everything` if it names nothing in particular. On an import of Python it hides no more than that
+    a library has no type stubs, or, in an `__init__.py`, that a name is there for others: `is_on_import`.
     """
 
     kind: str
     text: str
     path: str
     line: int
+    is_on_import: bool = False
 
 
 _ByKind = dict[str, list[_Suppression]]
@@ -161,13 +166,20 @@ def check_suppressions(facts: ChangeFacts) -> Iterator[Finding]:
 
 
 def _build_finding(kind: str, found: Sequence[_Suppression], increase: int) -> Finding:
+    others = [one for one in found if not one.is_on_import]
+    if len(found) - len(others) >= increase:
+        others = []
     places = join_limited([f"{one.path}:{one.line}" for one in found], _MAX_SHOWN)
     count = f"{increase} more" if increase > 1 else "one more"
-    what = f"{places} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
+    what = f"{places} silences a tool ({count} `{kind}` than on the base)"
     path, line = "", None
     if len(found) == 1:
         path, line = found[0].path, found[0].line
-    return Finding(rule=RuleId.SUPPRESSION, text=f"{what}: mend what it hides", path=path, line=line, is_blocking=True)
+    if not others:
+        return build_flag(RuleId.SUPPRESSION, f"{what}, on imports alone", path, line)
+    grant = Grant(paths=tuple(dict.fromkeys(one.path for one in others)), may=(GrantIntent.REWRITE,))
+    text = f"{what}, which the plan did not grant: mend what it hides; or {format_grant_advice(grant)}"
+    return Finding(rule=RuleId.SUPPRESSION, text=text, path=path, line=line, is_blocking=True, needed_grant=grant)
 
 
 def _compare_suppressions(files: Sequence[ChangedFile]) -> tuple[_ByKind, _ByKind]:
@@ -192,15 +204,31 @@ def _find_suppressions(path: str, content: bytes | None) -> Iterator[_Suppressio
     kinds = get_suppression_kinds(path)
     if not content or not kinds or is_sample(path):
         return
-    for number, comment, line in _find_comments(content, kinds, is_python=kinds is PYTHON_SUPPRESSIONS):
+    is_python = kinds is PYTHON_SUPPRESSIONS
+    imports = _list_import_lines(content, is_python=is_python)
+    for number, comment, line in _find_comments(content, kinds, is_python=is_python):
         text = "".join(line.split())
         for kind in kinds:
             if kind.name == "ts expect error" and is_test_path(path):
                 continue  # there it is an assertion: it fails where there is no error
             for match in kind.pattern.finditer(comment):
-                yield _Suppression(kind.name, text, path, number)
+                is_usual = number in imports and _is_usual_on_import(kind.name, path)
+                yield _Suppression(kind.name, text, path, number, is_usual)
                 if match.groupdict().get("only") is None and "only" in kind.pattern.groupindex:
-                    yield _Suppression(kind.name + _OF_EVERYTHING, text, path, number)
+                    yield _Suppression(kind.name + _OF_EVERYTHING, text, path, number, is_usual)
+
+
+def _is_usual_on_import(kind: str, path: str) -> bool:
+    return kind in _OF_TYPE_CHECKERS or PurePosixPath(path).stem == "__init__"
+
+
+def _list_import_lines(content: bytes, *, is_python: bool) -> frozenset[int]:
+    lines = set[int]()
+    if is_python and (tree := parse_python(content)):
+        for statement in find_nodes(tree, ast.stmt):
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    return frozenset(lines)
 
 
 def _find_comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool) -> Iterator[tuple[int, str, str]]:

@@ -74,7 +74,7 @@ def test_a_test_that_says_what_it_said_and_perhaps_more_needs_no_grant(before: s
         (TOTAL, "def test_total():\n    prices = 3\n    assert prices == 3\n", "rewrite"),
         (
             TOTAL,
-            "def test_total():\n    try:\n        assert total([1, 2]) == 3\n    except AssertionError:\n        pass\n",
+            f"def test_total():\n    try:\n    {TOTAL.splitlines()[1]}\n    except AssertionError:\n        pass\n",
             "rewrite",
         ),
         (TOTAL, "", "remove"),

@@ -196,7 +196,10 @@ def test_a_name_that_the_old_tests_use_keeps_its_meaning(added: str, name: str) 
     [
         ("import os\nos._exit(0)\n", ":2 calls os._exit"),
         ("from os import _exit as leave\n\n\ndef f():\n    leave(0)\n", ":5 calls os._exit"),
-        ("import atexit as a\n\na.register(print)\n", ":3 calls atexit.register"),
+        ("import atexit as a\nimport os\n\na.register(os._exit, 0)\n", ":4 calls atexit.register"),
+        ("import os\npid = os.fork()\nif pid == 0:\n    os._exit(0)\n", ":4 calls os._exit"),
+        ("import os\n\ndef f():\n    pid = os.fork()\n    pid = 0\n    if not pid:\n        os._exit(0)\n", ":7 calls"),
+        ("import os\n\ndef f():\n    if os.fork():\n        os._exit(0)\n", ":5 calls os._exit"),
         ("raise SystemExit\n", ":1 raises SystemExit"),
         ("class A:\n    import sys\n    sys.exit(0)\n", ":3 calls sys.exit"),
         ("try:\n    exit()\nexcept NameError:\n    pass\n", ":2 calls exit"),
@@ -251,6 +254,37 @@ def test_an_expression_of_many_parts_is_looked_into_and_one_of_very_many_is_refu
 ) -> None:
     found = red(changed("src/long.py", None, f"x = 1\ny = {first}{more * count}\n"))
     assert [text.partition(" is nested")[0] for text in found] == ["src/long.py"] * (count > 150)
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "said"),
+    [
+        ("src/app.py", "import atexit\n\n\natexit.register(print)\n", ":4 calls atexit.register when it is imported"),
+        ("src/app.py", "import signal\nsignal.signal(signal.SIGPIPE, signal.SIG_DFL)\n", ":2 calls signal.signal"),
+        (
+            "src/app.py",
+            "import os\n\n\ndef f():\n    pid = os.fork()\n    if pid == 0:\n        os._exit(0)\n    return pid\n",
+            ":7 calls os._exit, in the child of a fork",
+        ),
+        (
+            "src/app.py",
+            "import os\n\n\ndef f():\n    if not os.fork():\n        os._exit(1)\n",
+            ":6 calls os._exit, in",
+        ),
+        ("src/shop/testing.py", "import pytest\n", ":1 imports pytest, although it is no test"),
+    ],
+)
+def test_what_code_has_other_reasons_for_is_told_and_does_not_block(path: str, source: str, said: str) -> None:
+    (finding,) = check_change(ChangeFacts([changed(path, None, source)]))
+    assert finding.text.startswith(f"{path}{said}")
+    assert not finding.is_blocking
+
+
+def test_test_support_that_the_product_imports_is_code_like_any_other() -> None:
+    support = changed("src/shop/testing.py", None, "import pytest\n")
+    user = changed("src/shop/cart.py", "x = 1\n", "from shop.testing import check\n")
+    found = [one for one in check_change(ChangeFacts([support, user])) if one.is_blocking]
+    assert [one.text.partition(",")[0] for one in found] == ["src/shop/testing.py:1 imports pytest"]
 
 
 def test_what_a_granted_file_forges_is_told_and_does_not_block() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.judge.changes import changed, red
+from tests.unit.judge.changes import changed, red, told
 
 RULE = "suppression"
 CALC = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
@@ -120,3 +120,19 @@ def test_blocks_in_another_order_or_another_file_are_never_a_finding(blocks: lis
 
 def test_python_in_a_coding_that_is_none_of_text_is_searched_line_by_line() -> None:
     assert red("suppression", changed("a.py", None, b"# coding: zlib\nx = 1  # noqa\n"))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("src/a.py", "import yaml  # type: ignore"),
+        ("src/a.py", "from yaml import load  # type: ignore[import-untyped]"),
+        ("src/__init__.py", "from .a import f  # noqa: F401"),
+        ("src/__init__.py", "from .a import *  # noqa"),
+    ],
+)
+def test_on_an_import_a_suppression_is_told_and_does_not_block(path: str, line: str) -> None:
+    file = changed(path, "x = 1\n", f"x = 1\n{line}\n")
+    assert red(RULE, file) == []
+    assert all("on imports alone" in text for text in told(RULE, file))
+    assert red(RULE, changed(path, "x = 1\n", f"x = 1\n{line}\nx = f()  # type: ignore\ny = 1  # noqa\n")) != []
