@@ -76,7 +76,7 @@ class LocalHands:
     def build_environment(self, command: ShellCommand, policy: SandboxPolicy) -> Mapping[str, str]:
         """Return all variables that a command sees when it starts; none where commands are refused."""
         if self._selected.backend:
-            return self._selected.backend.build_environment(command, policy.registries)
+            return self._selected.backend.build_environment(command, registries=policy.registries)
         return {}
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:

@@ -68,7 +68,8 @@ class WorkspaceHost:
 class LocalWorkspace:
     """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`.
 
-    `name` is that of its worktree in the pool, `root` the checkout's path on this host.
+    `name` is that of its worktree in the pool, `root` the checkout's path on this host. `world` is what its commands
+    see of the machine, None without a sandbox.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class LocalWorkspace:
         self._calls: dict[str, CommandCall] = {}
         self._own_folder = host.session / worktree.name
         self._git = self._own_folder / "git"
+        self._world_files = self._own_folder / "world"
+        self.world = host.backend.draw_world() if host.backend else None
         self.is_open = True
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
@@ -245,16 +248,16 @@ class LocalWorkspace:
                 log=call.log,
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
-                exchange=call.exchange if command.files else None,
+                exchange=call.exchange,
                 registries=(await self._host.resolve_tier_policy(command.tier)).registries,
             )
             async with self._watch_files(command) as watched:
                 outcome = await backend.run_command(request)
             await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
-            files = await to_thread.run_sync(self._collect_files, call) if command.files else {}
+            files = await to_thread.run_sync(self._collect_files, call)
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
-        return outcome.model_copy(update={"files": files, **watched})
+        return outcome.model_copy(update={"files": files, "world": self.world, **watched})
 
     @asynccontextmanager
     async def _watch_files(self, command: ShellCommand) -> AsyncIterator[Mapping[str, tuple[str, ...] | None]]:
@@ -285,19 +288,35 @@ class LocalWorkspace:
         return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:
-        host = self._host
+        host, owner = self._host, self._host.policy.uid
         os.close(open_root_directory(self.root))  # a command may have closed it to its own user
+        self._create_world_files()
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            objects = shadow_git.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
-            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.policy.uid, objects)
-        if call.command.files:
-            create_private_folder(call.exchange, host.policy.uid)
+            identity = self._build_identity()
+            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, owner, identity)
+        create_private_folder(call.exchange, host.policy.uid)  # also where nothing is handed back: it would show
         return self._build_mount_plan(*self._places.prepare_places())
 
     def _build_mount_plan(self, shared: Mapping[str, Path] | None = None, private: tuple[Mount, ...] = ()) -> MountPlan:
         origin = self._host.origin
-        return MountPlan(self.root, self._git, (origin.objects, *origin.lent), shared or {}, private)
+        objects = (origin.objects, *origin.lent)
+        return MountPlan(self.root, self._git, objects, shared or {}, private, self.world, self._world_files)
+
+    def _build_identity(self) -> shadow_git.ShadowIdentity:
+        """Return the names in the shadow; without a sandbox its objects are where they are."""
+        if self.world is None:
+            return shadow_git.ShadowIdentity(str(self._host.origin.objects))
+        world = self.world
+        return shadow_git.ShadowIdentity(world.objects, world.branch, world.user, world.host)
+
+    def _create_world_files(self) -> None:
+        """Write the files of this workspace's world, and make `.git` the directory that its shadow is mounted on."""
+        if self.world is None or self._host.backend is None:
+            return
+        if not self._world_files.exists():
+            self._host.backend.create_world_files(self.world, self._world_files)
+        workspace_files.create_git_mount_point(self.root, self._host.policy.uid)
 
     def _collect_files(self, call: CommandCall) -> dict[str, bytes]:
         found = collect_output_files(call.exchange, call.command.files)

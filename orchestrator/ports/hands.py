@@ -15,6 +15,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.world import World
 
 MAX_WAIT_S = 10.0
 
@@ -82,6 +83,7 @@ class CommandResult(FrozenModel):
     decides that. `stray_packets` counts packets that had no way out, as something inside tried to send them.
     `opened` and `written` are the files of the workspace that it opened, and those that it wrote, replaced or removed,
     relative to the workspace; None where it was not watched, or could not be.
+    `world` is what it saw of the machine; None where it saw the machine itself.
     """
 
     ending: CommandEnding
@@ -95,6 +97,7 @@ class CommandResult(FrozenModel):
     stray_packets: int = 0
     opened: tuple[str, ...] | None = None
     written: tuple[str, ...] | None = None
+    world: World | None = None
 
     @property
     def is_success(self) -> bool:

@@ -46,7 +46,9 @@ class _Workspace(InMemoryWorkspace):
         self._result: CommandResult | None = None
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
-        self._result = self._hands.run(self._commit, command)
+        result = self._hands.run(self._commit, command)
+        files = dict(zip(command.files, result.files.values(), strict=False))
+        self._result = result.model_copy(update={"files": files})
 
     async def wait_for_result(self, call_id: str, timeout_s: float = 10.0) -> CommandResult | None:
         await anyio.lowlevel.checkpoint()

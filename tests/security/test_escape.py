@@ -102,12 +102,13 @@ async def test_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, o
 @pytest.mark.attack(1)
 @pytest.mark.attack(5)
 async def test_only_the_workspace_and_empty_places_are_mounted_writable(
-    shell: Any, yard: Any, outside: Callable[..., str]
+    shell: Any, workspace: LocalWorkspace, yard: Any, outside: Callable[..., str]
 ) -> None:
     attack = "awk '$6 ~ /^rw/ && $5 !~ \"^/(dev/[^s]|proc$)\" {print $5}' /proc/self/mountinfo"
     assert "/\n" in outside(attack)
-    mounted = sorted((await shell(attack)).output.split())
-    assert mounted == sorted(["/dev/shm", "/run/git", "/tmp", str(yard.home), str(yard.repo)])
+    mounted, world = sorted((await shell(attack)).output.split()), workspace.world
+    assert world is not None
+    assert mounted == sorted(["/dev/shm", "/tmp", world.exchange, world.home, str(yard.repo), f"{yard.repo}/.git"])
 
 
 @pytest.mark.conformance
@@ -237,15 +238,15 @@ async def test_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, out
 
 @pytest.mark.conformance
 @pytest.mark.attack(22)
-async def test_the_git_file_of_a_workspace_cannot_be_replaced(
+async def test_the_git_directory_of_a_workspace_cannot_be_replaced(
     shell: Any, workspace: LocalWorkspace, tmp_path: Path, outside: Callable[..., str]
 ) -> None:
     target = tmp_path / "target"
     target.mkdir()  # the control changes the mode of what its link names
     attack = f"rm -rf .git; mv .git x; echo gitdir: {target} > .git; ln -sfn {target} .git; chmod 777 .git"
-    before = (workspace.root / ".git").read_bytes()
     await shell(attack)
-    assert (workspace.root / ".git").read_bytes() == before
+    assert not (workspace.root / ".git").is_symlink()
+    assert list((workspace.root / ".git").iterdir()) == []  # what commands see there lies elsewhere
     control = tmp_path / "control"
     control.mkdir()
     (control / ".git").write_text("gitdir: there\n")
@@ -262,7 +263,7 @@ async def test_the_administration_of_a_worktree_is_out_of_reach(
     before = _content(admin)
     attack = (
         f"mkdir -p {admin}; for f in commondir gitdir config.worktree HEAD; do echo /tmp/evil > {admin}/$f; done; "
-        "echo /tmp/evil > /run/git/commondir; git config core.fsmonitor 'touch MARK'; git status; echo BOOTED"
+        "echo /tmp/evil > .git/commondir; git config core.fsmonitor 'touch MARK'; git status; echo BOOTED"
     )
     ran = await shell(attack)
     assert "BOOTED" in ran.output
@@ -270,20 +271,22 @@ async def test_the_administration_of_a_worktree_is_out_of_reach(
     await workspace.list_paths()
     await workspace.take_snapshot("after", "refs/orchestrate/test/after")
     assert not list(yard.repo.rglob("MARK"))
-    outside(attack.replace("/run/git", str(yard.repo.parent)))
+    outside(attack.replace(".git/commondir", f"{yard.repo.parent}/commondir"))
     assert _content(admin) != before
 
 
 @pytest.mark.conformance
 @pytest.mark.attack(27)
 async def test_the_repository_is_the_same_byte_for_byte_after_any_git_command(
-    shell: Any, yard: Any, outside: Callable[..., str], tmp_path: Path
+    shell: Any, workspace: LocalWorkspace, yard: Any, outside: Callable[..., str], tmp_path: Path
 ) -> None:
+    assert workspace.world is not None
     attack = (
         "git update-ref refs/heads/evil HEAD; git branch -f main HEAD; git checkout -q -b work; echo x > new; "
         "git add .; git commit -qm evil; git tag evil; git config core.hooksPath /tmp; git stash -u; "
         "git gc --prune=now -q; "
-        'd=$(git rev-parse --git-path objects); rm -rf "$d"/*; rm -rf /run/objects/*; git reflog expire --all'
+        f'd=$(git rev-parse --git-path objects); rm -rf "$d"/*; rm -rf {workspace.world.objects}/*; '
+        "git reflog expire --all"
     )
     before, objects = _content(yard.repo / ".git"), _content(yard.repo / ".git" / "objects")
     await shell(attack)

@@ -231,7 +231,7 @@ FILLERS = {
     "one file": "head -c 300M /dev/zero > big",
     "many files": "for i in 1 2 3 4 5 6 7 8; do head -c 40M /dev/zero > big$i; done",
     "a closed directory": "mkdir bigger; head -c 300M /dev/zero > bigger/f; chmod 0 bigger",
-    "git's own directory": "head -c 300M /dev/zero > /run/git/big",
+    "git's own directory": "head -c 300M /dev/zero > .git/big",
 }
 
 
@@ -246,10 +246,10 @@ async def test_a_workspace_cannot_fill_the_disk(
         assert ran.result.ending == CommandEnding.LIMIT
         assert ran.result.detail == "It filled its workspace with more than 48 MiB."
         small = await shell_in(
-            workspace, "chmod -f 700 bigger; rm -rf big* /run/git/big; head -c 20M /dev/zero > big; sleep 0.4; echo ok"
+            workspace, "chmod -f 700 bigger; rm -rf big* .git/big; head -c 20M /dev/zero > big; sleep 0.4; echo ok"
         )
         assert (small.result.ending, small.output) == (CommandEnding.EXITED, "ok\n")
-    control = filler.replace("/run/git/", "").replace("300M", "60M").replace("40M", "10M")
+    control = filler.replace(".git/", "").replace("300M", "60M").replace("40M", "10M")
     outside(control)
     (yard.repo / "bigger").exists() and (yard.repo / "bigger").chmod(0o700)
     assert sum(file.stat().st_size for file in yard.repo.rglob("*") if file.is_file()) >= 60 * MIB

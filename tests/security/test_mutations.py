@@ -85,17 +85,17 @@ MUTATIONS = {
     "the /proc/sys bind": Mutation(
         (without(', "--ro-bind", "/proc/sys", "/proc/sys"'),), f"{ESCAPE}kernel_settings", "'0\\n' == '1\\n'"
     ),
-    "the read-only pointer to the shadow": Mutation(
-        (without('yield backend.build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")', LAYOUT, "pass"),),
-        f"{ESCAPE}the_git_file_of_a_workspace",
-        "IsADirectoryError",
+    "the shadow in place of the checkout's git directory": Mutation(
+        (without('yield backend.build_writable_mount(mount_plan.git, checkout / ".git")', LAYOUT, "pass"),),
+        f"{ESCAPE}the_git_directory_of_a_workspace",
+        "assert not True",
     ),
     "the shadow git directory": Mutation(
         (
             without(
-                "build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)",
+                'build_writable_mount(mount_plan.git, checkout / ".git")',
                 LAYOUT,
-                'build_read_only_mount(checkout / ".git", shadow_git.SHADOW_GIT_FOLDER)',
+                'build_read_only_mount(checkout / ".git", checkout / ".git")',
             ),
         ),
         "tests/unit/hands/test_hands_git.py::test_only_objects_of_the_repository_are_visible",
@@ -104,13 +104,13 @@ MUTATIONS = {
     "read-only objects": Mutation(
         (
             without(
-                "build_read_only_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)",
+                "build_read_only_mount(mount_plan.objects[0], self.get_world(mount_plan).objects)",
                 LAYOUT,
-                "build_writable_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)",
+                "build_writable_mount(mount_plan.objects[0], self.get_world(mount_plan).objects)",
             ),
         ),
         f"{ESCAPE}only_the_workspace_and_empty",
-        "/run/objects",
+        "/objects'",
     ),
     # We start bubblewrap in a session of its own anyway: only the command line shows it.
     "--new-session": Mutation((without(', "--new-session"'),), STATIC, "--new-session"),

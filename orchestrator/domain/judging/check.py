@@ -9,6 +9,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TreeId, parse_check_name
+from orchestrator.domain.sandbox.world import World
 from orchestrator.domain.text.blob_text import Text
 
 
@@ -127,6 +128,7 @@ class Receipt(FrozenModel):
     whose tests it ran only those in doubt.
     `environment` hashes what besides the tree decides the outcome. `seconds` is wall time. `argv` is the sha256 of
     the line that the shell was given, with what the harness put before the command; old journals do not have it.
+    `world` is what the command saw of machine and user, drawn for this run; None where it saw the machine itself.
     """
 
     key: str
@@ -144,6 +146,7 @@ class Receipt(FrozenModel):
     problem: str = ""
     narrows: str | None = None
     output: Text = Field(default_factory=Text)
+    world: World | None = None
 
     @property
     def kind(self) -> str:

@@ -15,6 +15,7 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.containers.engines import ContainerEngine, build_image_archive
 from orchestrator.hands.containers.run_arguments import CONTROL_FOLDER, SESSION_LABEL, STATE_LABEL, ContainerLaunch
 from orchestrator.hands.containers.running_container import Container, start_container
@@ -24,7 +25,7 @@ from orchestrator.hands.limits.rlimits import cap_by_hard_limit, wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.hands.sandbox.backend import ExecutionRequest, Mount, MountKind, MountPlan, sort_mounts
-from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER, LayoutBackend, SandboxLayout, build_layout
+from orchestrator.hands.sandbox.filesystem_layout import LayoutBackend, SandboxLayout, build_layout
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.toolchain.interpreters import get_own_python, read_script
@@ -66,9 +67,11 @@ class ContainerBackend(LayoutBackend):
         runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
         return f"{self.engine.version} at {self.engine.program}{runtime}, {self.user_note}"
 
-    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Return all variables that the command sees when it starts."""
-        return self.layout.build_environment(command)
+    def build_environment(
+        self, command: ShellCommand, world: World | None = None, registries: Registries | None = None
+    ) -> dict[str, str]:
+        """Return all variables that the command sees in a world when it starts."""
+        return self.layout.build_environment(command, world)
 
     async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end, in a container of its workspace."""
@@ -96,7 +99,8 @@ class ContainerBackend(LayoutBackend):
         are_counted = "pids" in self.engine.supported_limits
         shell = self.layout.build_shell_command(command)
         words = wrap_in_rlimits(shell, self.policy.limits, self.prlimit, are_counted=are_counted)
-        order = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
+        env = self.build_environment(command, request.mount_plan.world)
+        order = {"words": words, "env": env, "cwd": self.layout.cwd}
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
         begin = partial(container.start_command, order, command.stdin)
         outcome = await run_until_exit(begin, request, bounds, self.policy.uid)
@@ -120,8 +124,8 @@ class ContainerBackend(LayoutBackend):
         control.mkdir()
         control.chmod(0o755)
         files = create_private_folder(folder / "files", self.policy.uid)
-        mounts = self.layout.build_mounts(mount_plan, is_writable, None)
-        await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
+        mounts, world = self.layout.build_mounts(mount_plan, is_writable, None), self.layout.get_world(mount_plan)
+        await to_thread.run_sync(_prepare_root, self.folder / "root", mounts, world.exchange)
         launch = ContainerLaunch(
             name=name,
             labels={STATE_LABEL: str(self.host_paths.state), SESSION_LABEL: str(self.session)},
@@ -129,7 +133,7 @@ class ContainerBackend(LayoutBackend):
             mounts=mounts,
             files=str(files),
             control=str(control),
-            user=self.layout.user,
+            world=world,
             limits=self.policy.limits,
             python=str(get_own_python()),
             script=read_script("containers", "init_process.py"),
@@ -149,10 +153,12 @@ async def build_container_backend(context: BackendContext, engine: ContainerEngi
     """
     prlimit = context.find_program("prlimit", "util-linux")
     await to_thread.run_sync(create_private_folder, folder)
-    layout = await to_thread.run_sync(build_layout, context.policy, context.host_paths, folder / "fixtures")
+    build = partial(build_layout, is_namespace_own=False)
+    layout = await to_thread.run_sync(build, context.policy, context.host_paths, folder / "fixtures")
     root = create_private_folder(folder / "root")
     nowhere = MountPlan(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
-    await to_thread.run_sync(_prepare_root, root, layout.build_mounts(nowhere, True, None))
+    mounts = layout.build_mounts(nowhere, True, None)
+    await to_thread.run_sync(_prepare_root, root, mounts, layout.plain_world.exchange)
     seccomp = await to_thread.run_sync(_write_seccomp_profile, engine, folder / "seccomp.json")
     root_words = await _name_root(engine, root, context.policy)
     return ContainerBackend(layout, engine, folder, context.session, root_words, prlimit, seccomp)
@@ -173,13 +179,13 @@ async def _name_root(engine: ContainerEngine, root: Path, policy: SandboxPolicy)
     return (image,)
 
 
-def _prepare_root(root: Path, mounts: Iterable[Mount]) -> None:
-    """Make the file system under all mounts: links, and every place that something is mounted on.
+def _prepare_root(root: Path, mounts: Iterable[Mount], exchange: str) -> None:
+    """Make the file system under all mounts: links, and every place that something is mounted on, `exchange` too.
 
     What is missing the engine would make, as a user whose files we may not be able to remove.
     """
     root.chmod(0o755)
-    for folder in ("proc", "sys", "dev", "run", "etc", EXCHANGE_FOLDER[1:], CONTROL_FOLDER[1:]):
+    for folder in ("proc", "sys", "dev", "run", "etc", exchange[1:], CONTROL_FOLDER[1:]):
         (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "run" / ".containerenv").touch()
     for mount in sort_mounts(mounts):

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.policy import CommandLimits
 from orchestrator.hands.sandbox.backend import Mount, MountKind, sort_mounts
-from orchestrator.hands.sandbox.etc_files import HOST_NAME, SandboxUser
-from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
 
 CONTROL_FOLDER = "/run/control"
 """The folder inside from which the harness can be called; nothing answers there once a container is up."""
@@ -20,7 +19,7 @@ _OOM_SCORE = 800
 
 @dataclass(frozen=True)
 class ContainerLaunch:
-    """A container to be started: its name, its labels, its mounts and its user.
+    """A container to be started: its name, its labels, its mounts and its world.
 
     `root` names its root file system to the engine. `files` is the host directory for files that are handed back,
     `control` the one with our socket. `supported_limits` names the limits that the engine can put on it as a whole.
@@ -32,7 +31,7 @@ class ContainerLaunch:
     mounts: tuple[Mount, ...]
     files: str
     control: str
-    user: SandboxUser
+    world: World
     limits: CommandLimits
     python: str
     script: str
@@ -43,18 +42,18 @@ class ContainerLaunch:
 
 def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
     """Return the words after the engine's name. Raises OSError if a path cannot be put into words."""
-    files = Mount(MountKind.WRITABLE, EXCHANGE_FOLDER, launch.files)
+    files = Mount(MountKind.WRITABLE, launch.world.exchange, launch.files)
     control = Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control)
     mounts = sort_mounts((*launch.mounts, files, control))
     labels = (("--label", f"{name}={value}") for name, value in launch.labels.items())
     mount_options = (_build_mount_options(mount, is_podman) for mount in mounts)
     return [
-        *("run", "--detach", "--rm", "--name", launch.name, "--hostname", HOST_NAME),
+        *("run", "--detach", "--rm", "--name", launch.name, "--hostname", launch.world.host),
         *chain.from_iterable(labels),
         *_list_wall_options(launch, is_podman),
         *_list_limit_options(launch),
         *chain.from_iterable(mount_options),
-        *("--user", f"{launch.user.uid}:{launch.user.gid}", "--workdir", "/", *launch.root),
+        *("--user", f"{launch.world.uid}:{launch.world.gid}", "--workdir", "/", *launch.root),
         *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _encode_init_settings(launch, mounts)),
     ]
 
@@ -98,4 +97,4 @@ def _build_mount_options(mount: Mount, is_podman: bool) -> Sequence[str]:
 def _encode_init_settings(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
     scratch_folders = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
     control = f"{CONTROL_FOLDER}/{CONTROL_SOCKET}"
-    return json.dumps({"control": control, "passing": scratch_folders, "handed": [EXCHANGE_FOLDER]})
+    return json.dumps({"control": control, "passing": scratch_folders, "handed": [launch.world.exchange]})

@@ -1,10 +1,12 @@
 """A throw-away git directory for each workspace, so that git works inside and nothing it does counts outside.
 
-It stands at `SHADOW_GIT_FOLDER` in the sandbox. Of the user's repository only the objects can be read there. The names
-of tags are copied, as many builds derive their version from them. Nobody outside ever runs git on it.
+It stands at `.git` of the checkout in the sandbox, and looks like that of an ordinary clone: a branch is checked out,
+and its reflog begins with the clone. Of the user's repository only the objects can be read there. The names of tags are
+copied, as many builds derive their version from them. Nobody outside ever runs git on it.
 """
 
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,29 +16,36 @@ from worktrees.repositories.alternates_copy import AlternatesCopy
 from worktrees.repositories.borrowing import LENDER_LINK
 from worktrees.repositories.repository import GitRepository
 
-SHADOW_GIT_FOLDER = "/run/git"
-OBJECTS_FOLDER = "/run/objects"
-
 _CONFIG = """\
 [core]
-\trepositoryformatversion = 1
+\trepositoryformatversion = {version}
 \tbare = false
 \tlogAllRefUpdates = true
 \tautocrlf = false
 \tfileMode = true
 \tsymlinks = true
-[extensions]
-\tobjectFormat = {hash}
 [gc]
 \tauto = 0
 [maintenance]
 \tauto = false
 [user]
-\tname = Worker
-\temail = worker@sandbox.invalid
-[advice]
-\tdetachedHead = false
+\tname = {user}
+\temail = {user}@{host}.invalid
 """
+_EXTENSIONS = "[extensions]\n\tobjectFormat = {hash_name}\n"
+
+
+@dataclass(frozen=True)
+class ShadowIdentity:
+    """The names in a shadow: the branch that is checked out, and who commits in it, from which host.
+
+    `objects` is where the repository's objects stand for a command.
+    """
+
+    objects: str
+    branch: str = "main"
+    user: str = "worker"
+    host: str = "localhost"
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,7 @@ class ShadowOrigin:
     objects: Path
     lent: tuple[Path, ...]
     copy: AlternatesCopy | None
-    config: str
+    hash_name: str
     tags: str
     exclude: str
     shallow: str | None
@@ -78,7 +87,7 @@ async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowO
         objects=copy.objects_directory if copy else common / "objects",
         lent=(common / LENDER_LINK,) if repository.lender and not copy else (),
         copy=copy,
-        config=_CONFIG.format(hash=hash_name or "sha1"),
+        hash_name=hash_name or "sha1",
         tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
         exclude=_read_text(common / "info" / "exclude") or "",
         shallow=_read_text(common / "shallow"),
@@ -86,29 +95,42 @@ async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowO
 
 
 def create_shadow_git(
-    directory: Path, origin: ShadowOrigin, commit: str, index: Path, owner: int | None, objects: str = OBJECTS_FOLDER
+    directory: Path, origin: ShadowOrigin, commit: str, index: Path, owner: int | None, identity: ShadowIdentity
 ) -> None:
-    """Create the git directory: HEAD detached at `commit`, a copy of the checkout's `index` with its file times.
-
-    `objects` is where the repository's objects stand for a command.
-    """
-    for folder in ("refs/heads", "refs/tags", "objects/info", "objects/pack", "info"):
+    """Create the git directory: a branch at `commit`, a copy of the checkout's `index` with its file times."""
+    for folder in ("refs/heads", "refs/tags", "objects/info", "objects/pack", "info", "hooks"):
         (directory / folder).mkdir(parents=True)
+    ref = f"refs/heads/{identity.branch}"
+    email = f"{identity.user}@{identity.host}.invalid"
+    reflog = f"{'0' * len(commit)} {commit} {identity.user} <{email}> {int(time.time())} +0000\tclone: from origin\n"
     texts = {
-        "HEAD": f"{commit}\n",
-        "config": origin.config,
-        "objects/info/alternates": f"{objects}\n",
+        "HEAD": f"ref: {ref}\n",
+        ref: f"{commit}\n",
+        "logs/HEAD": reflog,
+        f"logs/{ref}": reflog,
+        "description": "Unnamed repository; edit this file 'description' to name the repository.\n",
+        "config": _build_config(origin.hash_name, identity),
+        "objects/info/alternates": f"{identity.objects}\n",
         "packed-refs": origin.tags,
         "info/exclude": origin.exclude,
         "shallow": origin.shallow,
     }
     for name, text in texts.items():
         if text:
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
             (directory / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     for file in (index, *index.parent.glob("sharedindex.*")):
         if file.is_file():
             shutil.copy2(file, directory / file.name)  # with its times: git compares them with those of the files
     set_tree_owner(directory, owner)
+
+
+def _build_config(hash_name: str, identity: ShadowIdentity) -> str:
+    """Return the configuration; only a repository of another hash than git's usual one names it."""
+    if hash_name == "sha1":
+        return _CONFIG.format(version=0, user=identity.user, host=identity.host)
+    config = _CONFIG.format(version=1, user=identity.user, host=identity.host)
+    return config + _EXTENSIONS.format(hash_name=hash_name)
 
 
 def _read_text(file: Path) -> str | None:

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.files.safe_open import open_beneath
 from worktrees.safety.descriptors import hold_descriptor
+from worktrees.safety.removal import open_root_directory, remove_entry
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
 _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 4000
@@ -59,6 +60,21 @@ def is_git_name(name: str) -> bool:
     """Return True if some file system takes the name for `.git`."""
     plain = name.casefold().rstrip(" .").partition(":")[0]
     return plain == ".git" or plain.startswith("git~")
+
+
+def create_git_mount_point(root: Path, owner: int | None) -> None:
+    """Make `.git` an empty directory in a checkout, whatever stands there; nobody outside looks into it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if (root / ".git").is_dir() and not (root / ".git").is_symlink():
+        return
+    with hold_descriptor(open_root_directory(root)) as directory:
+        remove_entry(directory, ".git")
+        os.mkdir(".git", 0o755, dir_fd=directory)
+        if owner is not None:
+            os.chown(".git", owner, owner, dir_fd=directory, follow_symlinks=False)
 
 
 def read_file(root: Path, path: str, limit_bytes: int) -> bytes:

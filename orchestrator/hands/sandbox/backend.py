@@ -12,6 +12,7 @@ from typing import Protocol
 
 from orchestrator.domain.paths.credentials import CREDENTIAL_PATHS
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.ports.hands import CommandResult, ShellCommand
 
@@ -86,6 +87,7 @@ class MountKind(StrEnum):
     WRITABLE = "writable"
     EMPTY = "empty"
     LINK = "link"
+    FOLDER = "folder"
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,11 @@ def build_link_mount(dest: object, target: object) -> Mount:
     return Mount(MountKind.LINK, str(dest), str(target))
 
 
+def build_folder_mount(dest: object) -> Mount:
+    """Return an empty directory within another mount that may be written to."""
+    return Mount(MountKind.FOLDER, str(dest))
+
+
 def sort_mounts(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     """Return the mounts with outer places first; of two mounts at one place the later one counts."""
     by_place = {mount.dest: mount for mount in mounts}
@@ -135,6 +142,7 @@ class MountPlan:
 
     `shared` are names of things in the checkout, each with the host directory in which it lies under the same name;
     `private` are mounts that lie in the checkout as well, of which the writable ones belong to this workspace alone.
+    `world` is what its commands see of the machine, by the files in `world_files`; None for what any command may see.
     """
 
     root: Path
@@ -142,6 +150,8 @@ class MountPlan:
     objects: tuple[Path, ...] = ()
     shared: Mapping[str, Path] = field(default_factory=dict, hash=False)
     private: tuple[Mount, ...] = ()
+    world: World | None = None
+    world_files: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -198,8 +208,16 @@ class Backend(Protocol):
     def build_mounts(self, mount_plan: MountPlan) -> tuple[Mount, ...]:
         """Return the mounts of a command in a workspace; none where there are no walls."""
 
-    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Return all variables that the command sees when it starts."""
+    def build_environment(
+        self, command: ShellCommand, world: World | None = None, registries: Registries | None = None
+    ) -> dict[str, str]:
+        """Return all variables that the command sees in a world when it starts."""
+
+    def draw_world(self) -> World | None:
+        """Return a world for a new workspace; None where commands see the machine as it is."""
+
+    def create_world_files(self, world: World, folder: Path) -> None:
+        """Write the files by which commands see a world into the new directory `folder`. Blocks."""
 
     async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end; returns only when everything it started is dead, also when cancelled.

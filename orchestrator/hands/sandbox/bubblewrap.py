@@ -10,6 +10,7 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.execution.process_runner import RunningCommand, run_until_exit
 from orchestrator.hands.execution.sandbox_process import BuildCommandLine, start_bubblewrap
 from orchestrator.hands.limits import cgroup
@@ -59,13 +60,15 @@ class BubblewrapBackend(LayoutBackend):
             return f", limits held by cgroups v{self.group_parent.version}"
         return ", limits watched by sampling"
 
-    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
-        """Return all variables that the command sees when it starts."""
+    def build_environment(
+        self, command: ShellCommand, world: World | None = None, registries: Registries | None = None
+    ) -> dict[str, str]:
+        """Return all variables that the command sees in a world when it starts."""
         if registries is None:
-            return self.layout.build_environment(command, {})
+            return self.layout.build_environment(command, world)
         from orchestrator.hands.network.egress import build_proxy_environment
 
-        return self.layout.build_environment(command, build_proxy_environment(registries))
+        return self.layout.build_environment(command, world, build_proxy_environment(registries))
 
     async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end, in a sandbox of its own."""
@@ -80,7 +83,7 @@ class BubblewrapBackend(LayoutBackend):
     async def _run_in_sandbox(self, request: ExecutionRequest, egress: "Egress | None" = None) -> CommandResult:
         build = self.build_command_line(request.command, request.mount_plan, request.exchange, egress)
         async with self._open_group() as group:
-            in_memory = ("/tmp", "/dev/shm", self.layout.user.home)
+            in_memory = ("/tmp", "/dev/shm", self.layout.get_world(request.mount_plan).home)
             bounds = ResourceBounds(self.policy.limits, request.writable_folders, in_memory, group)
 
             def start_command(writer: int, stack: ExitStack) -> RunningCommand:
@@ -117,12 +120,16 @@ class BubblewrapBackend(LayoutBackend):
         """
         words = (*(egress.words if egress else ()), *self.layout.build_shell_command(command))
         mounts = self.layout.build_mounts(mount_plan, command.writable, exchange)
+        world = self.layout.get_world(mount_plan)
         launch = BubblewrapLaunch(
             mounts=(*mounts, *_iterate_network_mounts(command.tier, egress)),
-            env=self.build_environment(command, egress.registries if egress else None),
+            env=self.build_environment(command, world, egress.registries if egress else None),
             cwd=self.layout.cwd,
             command=wrap_in_rlimits(words, self.policy.limits, self.programs.prlimit),
             shm_bytes=self.policy.limits.tmpfs_bytes,
+            host=world.host,
+            uid=world.uid,
+            gid=world.gid,
             shares_network=command.tier == Tier.EVERYTHING,
         )
         programs, uid = self.programs, self.policy.uid
@@ -137,7 +144,7 @@ def build_bubblewrap_backend(context: BackendContext) -> BubblewrapBackend:
         OSError: the files cannot be written, or commands would run as root.
     """
     programs, fixtures = find_sandbox_programs(context), context.session / "fixtures"
-    layout = build_layout(context.policy, context.host_paths, fixtures)
+    layout = build_layout(context.policy, context.host_paths, fixtures, is_namespace_own=True)
     filter_file = bpf_filter.write_filter(fixtures / "filter")
     return BubblewrapBackend(layout, programs, filter_file, cgroup.find_usable_group_parent(context.policy.limits))
 

@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 
 from orchestrator.hands.sandbox.backend import Mount, MountKind, is_system_folder, sort_mounts
-from orchestrator.hands.sandbox.etc_files import HOST_NAME
 from orchestrator.hands.sandbox.program_search import SandboxPrograms
 
 STAGING_FOLDER = "/run/stage"
@@ -27,7 +26,8 @@ BUBBLEWRAP_ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 class BubblewrapLaunch:
     """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are paths inside.
 
-    Only with `shares_network` does it have the host's network; else it has none but a loopback of its own.
+    `uid` and `gid` are those it has inside; outside it stays who started the sandbox. Only with
+    `shares_network` does it have the host's network; else it has none but a loopback of its own.
     """
 
     mounts: tuple[Mount, ...]
@@ -35,6 +35,9 @@ class BubblewrapLaunch:
     cwd: str
     command: tuple[str, ...]
     shm_bytes: int
+    host: str
+    uid: int
+    gid: int
     shares_network: bool = False
 
 
@@ -102,7 +105,8 @@ def _build_sandbox(
     system = [*devices, "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     mount_words = chain.from_iterable(_build_mount_words(mount, programs) for mount in mounts)
     end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
-    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *mount_words, *end]
+    user = ["--uid", str(launch.uid), "--gid", str(launch.gid)]
+    return [*walls, *user, "--hostname", launch.host, "--clearenv", *variables, *system, *mount_words, *end]
 
 
 _BIND = {MountKind.READ_ONLY: "--ro-bind", MountKind.WRITABLE: "--bind"}
@@ -111,6 +115,8 @@ _BIND = {MountKind.READ_ONLY: "--ro-bind", MountKind.WRITABLE: "--bind"}
 def _build_mount_words(mount: Mount, programs: SandboxPrograms) -> list[str]:
     if mount.kind == MountKind.LINK:
         return ["--symlink", mount.source, mount.dest]
+    if mount.kind == MountKind.FOLDER:
+        return ["--dir", mount.dest]
     if mount.kind == MountKind.EMPTY:
         size = ["--size", str(mount.size_bytes)] if mount.size_bytes and programs.has_option("--size") else []
         return [*size, "--tmpfs", mount.dest]

@@ -1,11 +1,13 @@
-"""The /etc of a sandbox: the host's public files, and users of its own."""
+"""The /etc of a sandbox: the host's public files, and the user, host and addresses of a world."""
 
 import shutil
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
-HOST_NAME = "sandbox"
+from orchestrator.domain.sandbox.world import World
+
+WORLD_FILES = ("passwd", "group", "hosts", "hostname")
+"""The files of /etc that differ from world to world."""
 
 RESOLVER_FILES = ("resolv.conf", "hosts")
 """The files by which the host finds addresses: commands with the whole network get them, others get our own."""
@@ -24,23 +26,11 @@ _SWITCH = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservice
 _RESOLVER = "nameserver 192.0.2.1\noptions attempts:1\n"
 """An address of nobody: without a network looking up a name fails at once, and counts as a packet without a way out."""
 
-_HOSTS = f"127.0.0.1 localhost {HOST_NAME}\n::1 localhost {HOST_NAME}\n"
 
+def create_etc(target: Path, source: Path = Path("/etc")) -> None:
+    """Fill the new directory `target` with what is the same in every world.
 
-@dataclass(frozen=True)
-class SandboxUser:
-    """The user that commands run as: ids, and home directory and shell as seen inside."""
-
-    uid: int
-    gid: int
-    home: str
-    shell: str
-
-
-def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> str:
-    """Fill the new directory `target`; return the user's name, or `agent` where the host has none.
-
-    Only files that everybody on the host may read are copied.
+    Only files that everybody on the host may read are copied. Those of `create_world_etc` are there and empty.
     """
     _create_folder(target)
     for name in list_etc_mounts(source):
@@ -49,13 +39,21 @@ def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> 
         for found in source.glob(pattern):
             _create_folder((target / found.relative_to(source)).parent)
             _copy_entry(found, target / found.relative_to(source))
-    user_entry = f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}"
-    users, name = _set_entry(_read_lines(source / "passwd"), user.uid, user_entry)
-    groups, _ = _set_entry(_read_lines(source / "group"), user.gid, f"x:{user.gid}:")
-    texts = {"nsswitch.conf": _SWITCH, "hosts": _HOSTS, "resolv.conf": _RESOLVER, "hostname": HOST_NAME + "\n"}
-    for file, text in {"passwd": users, "group": groups, **texts}.items():
+    for file, text in {"nsswitch.conf": _SWITCH, "resolv.conf": _RESOLVER, **dict.fromkeys(WORLD_FILES, "")}.items():
         _write_file(target / file, text)
-    return name
+
+
+def create_world_etc(target: Path, world: World, shell: str, source: Path = Path("/etc")) -> None:
+    """Write the files of /etc that say who and where commands are into the directory `target`."""
+    user_entry = f"x:{world.uid}:{world.gid}::{world.home}:{shell}"
+    texts = {
+        "passwd": _set_entry(_read_lines(source / "passwd"), world.user, world.uid, user_entry),
+        "group": _set_entry(_read_lines(source / "group"), world.user, world.gid, f"x:{world.gid}:"),
+        "hosts": f"127.0.0.1 localhost {world.host}\n::1 localhost {world.host}\n",
+        "hostname": f"{world.host}\n",
+    }
+    for file, text in texts.items():
+        _write_file(target / file, text)
 
 
 def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
@@ -68,12 +66,14 @@ def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _set_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
-    """Return the table with one entry for the id, under the name it has or `agent`; and that name."""
-    matching = [line for line in lines if line.split(":")[2:3] == [str(number)]]
-    name = matching[0].split(":")[0] if matching else "agent"
-    kept_lines = [line for line in lines if line not in matching and line.split(":")[0] != name]
-    return "".join(line + "\n" for line in [*kept_lines, f"{name}:{rest}"]), name
+def _set_entry(lines: list[str], name: str, number: int, rest: str) -> str:
+    """Return the table with one entry for a name and its id."""
+    kept_lines = []
+    for line in lines:
+        fields = line.split(":")
+        if fields[0] != name and fields[2:3] != [str(number)]:
+            kept_lines.append(f"{line}\n")
+    return "".join([*kept_lines, f"{name}:{rest}\n"])
 
 
 def _read_lines(file: Path) -> list[str]:

@@ -5,17 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from orchestrator.hands.files import shadow_git
+from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.sandbox import backend, etc_files
-from orchestrator.hands.sandbox.etc_files import SandboxUser
+from orchestrator.hands.sandbox.worlds import WorldDraw
 from orchestrator.ports.hands import ShellCommand
 
-EXCHANGE_FOLDER = "/run/files"
 BASE_VARIABLES = {"TMPDIR": "/tmp", "LANG": "C.UTF-8", "TERM": "dumb", "CI": "1"}
 """Variables of every command, with and without a sandbox."""
-
-_SPARE_HOME = "/home/agent"
 
 
 @dataclass(frozen=True)
@@ -23,12 +20,14 @@ class SandboxLayout:
     """The file system and the variables of every command of this process.
 
     `etc` names the directories of the host's /etc that are mounted; the directory `fixtures` holds our own files.
+    `plain_world` is that of a workspace which has drawn none of its `worlds`.
     """
 
     policy: SandboxPolicy
     host_paths: backend.HostPaths
-    user: SandboxUser
-    user_name: str
+    shell: str
+    worlds: WorldDraw
+    plain_world: World
     etc: tuple[str, ...]
     fixtures: Path
 
@@ -41,10 +40,26 @@ class SandboxLayout:
         self, mount_plan: backend.MountPlan, is_writable: bool, exchange: Path | None
     ) -> tuple[backend.Mount, ...]:
         """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
-        mounts = (*self._iterate_system_mounts(), *self._iterate_workspace_mounts(mount_plan, is_writable))
-        return (*mounts, backend.build_writable_mount(exchange, EXCHANGE_FOLDER)) if exchange is not None else mounts
+        world = self.get_world(mount_plan)
+        mounts = (*self._iterate_system_mounts(world), *self._iterate_world_mounts(mount_plan))
+        mounts = (*mounts, *self._iterate_workspace_mounts(mount_plan, is_writable))
+        if exchange is None:
+            return mounts
+        return (*mounts, backend.build_writable_mount(exchange, world.exchange))
 
-    def _iterate_system_mounts(self) -> Iterable[backend.Mount]:
+    def get_world(self, mount_plan: backend.MountPlan) -> World:
+        """Return the world of a workspace."""
+        return mount_plan.world or self.plain_world
+
+    def _iterate_world_mounts(self, mount_plan: backend.MountPlan) -> Iterable[backend.Mount]:
+        world, files = self.get_world(mount_plan), mount_plan.world_files or self.fixtures / "world"
+        for name in etc_files.WORLD_FILES:
+            yield backend.build_read_only_mount(files / name, f"/etc/{name}")
+        yield backend.build_tmpfs_mount(world.home, self.policy.limits.tmpfs_bytes)
+        if world.temporary != "/tmp":
+            yield backend.build_folder_mount(world.temporary)
+
+    def _iterate_system_mounts(self, world: World) -> Iterable[backend.Mount]:
         size = self.policy.limits.tmpfs_bytes
         for name in backend.SYSTEM_FOLDERS:
             if os.path.lexists(Path("/") / name):
@@ -54,7 +69,6 @@ class SandboxLayout:
             yield backend.build_read_only_mount(f"/etc/{path}")
         yield backend.build_tmpfs_mount("/tmp", size)
         yield backend.build_link_mount("/var/tmp", "/tmp")
-        yield backend.build_tmpfs_mount(self.user.home, size)
         for path in (*self.policy.read_only, *self.policy.programs):
             yield backend.build_read_only_mount(path)
         for hidden in map(Path, self.policy.masked):
@@ -72,26 +86,29 @@ class SandboxLayout:
         for name, base in mount_plan.shared.items():
             yield backend.build_read_only_mount(base / name, checkout / name)
         yield from mount_plan.private
-        yield backend.build_read_only_mount(self.fixtures / "gitfile", checkout / ".git")
-        yield backend.build_writable_mount(mount_plan.git, shadow_git.SHADOW_GIT_FOLDER)
+        yield backend.build_writable_mount(mount_plan.git, checkout / ".git")
         if mount_plan.objects:
-            yield backend.build_read_only_mount(mount_plan.objects[0], shadow_git.OBJECTS_FOLDER)
+            yield backend.build_read_only_mount(mount_plan.objects[0], self.get_world(mount_plan).objects)
             for other in mount_plan.objects[1:]:
                 if not other.is_relative_to(checkout):
                     yield backend.build_read_only_mount(other)
 
     def build_shell_command(self, command: ShellCommand) -> Sequence[str]:
         """Return the words that run a command in the directory it asks for."""
-        shell = self.user.shell
+        shell = self.shell
         if PurePosixPath(command.cwd) == PurePosixPath("."):
             return (shell, "-c", command.line)
         return (shell, "-c", 'cd -- "$1" && exec "$0" -c "$2"', shell, command.cwd, command.line)
 
-    def build_environment(self, command: ShellCommand, network: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return all variables that the command sees when it starts; `network` are those of its network access."""
-        user = {"HOME": self.user.home, "USER": self.user_name, "LOGNAME": self.user_name, "SHELL": self.user.shell}
-        base = {"PATH": ":".join(self.policy.path), **user, **BASE_VARIABLES}
-        files = {variable: f"{EXCHANGE_FOLDER}/{name}" for variable, name in command.files.items()}
+    def build_environment(
+        self, command: ShellCommand, world: World | None = None, network: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """Return all variables that the command sees in a world; `network` are those of its network access."""
+        world = world or self.plain_world
+        user = {"HOME": world.home, "USER": world.user, "LOGNAME": world.user, "SHELL": self.shell}
+        drawn = {"TMPDIR": world.temporary, "PYTHONHASHSEED": str(world.hash_seed)}
+        base = {"PATH": ":".join(self.policy.path), **user, **BASE_VARIABLES, **drawn}
+        files = {variable: f"{world.exchange}/{name}" for variable, name in command.files.items()}
         return base | dict(network or {}) | self.policy.env | command.env | files
 
 
@@ -119,9 +136,22 @@ class LayoutBackend:
         """Return the mounts of a command in a workspace."""
         return backend.sort_mounts(self.layout.build_mounts(mount_plan, True, None))
 
+    def draw_world(self) -> World:
+        """Return a world for a new workspace."""
+        return self.layout.worlds.draw_world()
 
-def build_layout(policy: SandboxPolicy, host_paths: backend.HostPaths, fixtures: Path) -> SandboxLayout:
+    def create_world_files(self, world: World, folder: Path) -> None:
+        """Write the files by which commands see a world into the new directory `folder`. Blocks."""
+        folder.mkdir(parents=True)
+        etc_files.create_world_etc(folder, world, self.layout.shell)
+
+
+def build_layout(
+    policy: SandboxPolicy, host_paths: backend.HostPaths, fixtures: Path, *, is_namespace_own: bool
+) -> SandboxLayout:
     """Prepare the files that every sandbox shares, in the new directory `fixtures`.
+
+    Where each command has a user namespace of its own, worlds differ in their uid, and in a TMPDIR below `/tmp`.
 
     Raises:
         OSError: they cannot be written, or commands would run as root.
@@ -129,14 +159,18 @@ def build_layout(policy: SandboxPolicy, host_paths: backend.HostPaths, fixtures:
     if os.geteuid() == 0 and policy.uid is None:
         raise PermissionError("commands never run as root; grant a user to drop to")
     fixtures.mkdir(mode=0o700)
-    uid, gid = (os.geteuid(), os.getegid()) if policy.uid is None else (policy.uid, policy.uid)
-    user = SandboxUser(uid, gid, _choose_home(host_paths), find_shell())
-    name = etc_files.create_etc(fixtures / "etc", user)
-    for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow_git.SHADOW_GIT_FOLDER}\n")):
-        (fixtures / file).write_text(text, encoding="utf-8")
-        (fixtures / file).chmod(0o444)
-        os.chown(fixtures / file, uid, gid)
-    return SandboxLayout(policy, host_paths, user, name, etc_files.list_etc_mounts(), fixtures)
+    owner, group = (os.geteuid(), os.getegid()) if policy.uid is None else (policy.uid, policy.uid)
+    etc_files.create_etc(fixtures / "etc")
+    (fixtures / "blank").touch(mode=0o444)
+    os.chown(fixtures / "blank", owner, group)
+    bound = [*map(Path, (*policy.read_only, *policy.programs)), host_paths.repository]
+    home = _choose_home(host_paths, bound)
+    ids = None if is_namespace_own else (owner, group)
+    worlds = WorldDraw(home, ids, bound)
+    world, shell = worlds.draw_world(), find_shell()
+    (fixtures / "world").mkdir()
+    etc_files.create_world_etc(fixtures / "world", world, shell)
+    return SandboxLayout(policy, host_paths, shell, worlds, world, etc_files.list_etc_mounts(), fixtures)
 
 
 def find_shell() -> str:
@@ -144,17 +178,19 @@ def find_shell() -> str:
     return "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
 
 
-def _choose_home(host_paths: backend.HostPaths) -> str:
-    """Return the user's own home path, or a spare one where something else stands there.
+def _choose_home(host_paths: backend.HostPaths, bound: Iterable[Path]) -> str | None:
+    """Return the user's own home path if tool chains lie in it, as many look for their files there; else None.
 
-    Tool chains below the home directory stay where they are.
+    None as well where something else stands in its place.
     """
     home = host_paths.home
-    is_taken = host_paths.repository == home
     is_odd = not home.is_absolute() or backend.is_system_folder(home) or len(home.parts) < 2 or home.parts[1] in _ODD
-    if is_taken or is_odd or home.is_relative_to(host_paths.repository):
-        return _SPARE_HOME
-    return str(home)
+    if is_odd or home.is_relative_to(host_paths.repository):
+        return None
+    for path in bound:
+        if path.is_relative_to(home) and path != host_paths.repository:
+            return str(home)
+    return None
 
 
 _ODD = ("etc", "dev", "proc", "sys", "run", "nonexistent")

@@ -18,6 +18,7 @@ import anyio
 
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
+from orchestrator.domain.sandbox.world import World
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.execution.process_runner import RunningCommand, run_until_exit
 from orchestrator.hands.execution.sandbox_process import open_text_descriptor
@@ -51,7 +52,15 @@ class NoSandboxBackend:
         """Return no mounts: there are no walls."""
         return ()
 
-    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
+    def draw_world(self) -> None:
+        """Return None: commands see the machine as it is."""
+
+    def create_world_files(self, world: World, folder: Path) -> None:
+        """Do nothing: there are no worlds."""
+
+    def build_environment(
+        self, command: ShellCommand, world: World | None = None, registries: Registries | None = None
+    ) -> dict[str, str]:
         """Return all variables that the command sees when it starts, except those that name places of its workspace."""
         places = {"PATH": ":".join(self.policy.path), "HOME": str(self.host_paths.home), "SHELL": "/bin/sh"}
         return places | BASE_VARIABLES | self.policy.env | command.env

@@ -141,7 +141,7 @@ async def _run_attack(backend: Backend, scratch: Path, decoys: Decoys) -> SelfTe
     owner = backend.policy.uid
     workspace = create_private_folder(scratch / "workspace", owner)
     mount_plan = MountPlan(workspace, create_private_folder(scratch / "git", owner))
-    (mount_plan.root / ".git").touch()
+    (mount_plan.root / ".git").mkdir()
     command = _build_attack(decoys)
     request = ExecutionRequest(command, mount_plan, scratch / "log", command.timeout_s, command.output_bytes)
     try:

@@ -23,6 +23,7 @@ from orchestrator.judge.gate.check_command import (
     get_receipt_status,
     read_check_report,
 )
+from orchestrator.judge.gate.drawn_names import draw_names
 from orchestrator.judge.gate.flakiness import find_new_flakes
 from orchestrator.judge.gate.run_traces import store_run_trace
 from orchestrator.ports.effect import record_effect
@@ -75,8 +76,9 @@ class CheckRunner:
         async with record_effect(self._ledger, intent) as check:
             workspace = await self._hands.open_workspace(commit, purpose)
             command = build_check_command(spec, self._output_bytes, injection)
+            drawn = draw_names(command)
             try:
-                result = await run_command(workspace, command)
+                result = drawn.restore_names(await run_command(workspace, drawn.command))
             finally:
                 await workspace.close()
             receipt = await self._build_receipt(key, spec, tree, command.line, result, injection)
@@ -110,6 +112,7 @@ class CheckRunner:
             trace=await store_run_trace(self._ledger, build_run_trace(result)),
             problem=problem,
             output=await self._store_output(result, injection),
+            world=result.world,
         )
 
     async def _store_output(self, result: CommandResult, injection: SandboxInjection) -> Text:

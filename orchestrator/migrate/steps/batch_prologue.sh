@@ -1,6 +1,7 @@
 _ob_dir=${@diary@%/*}
 unset @variables@
-[ "$_ob_dir" = @exchange@ ] && [ "$HOME" != / ] || exit 90
+case "$_ob_dir" in @exchanges@) ;; *) exit 90 ;; esac
+[ "$HOME" != / ] || exit 90
 for _ob_tool in timeout cp mv rm find base64 tail head sleep; do
   command -v "$_ob_tool" >/dev/null || exit 90
 done

@@ -21,10 +21,10 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
-from orchestrator.hands.sandbox.filesystem_layout import EXCHANGE_FOLDER
+from orchestrator.hands.sandbox.worlds import EXCHANGE_FOLDERS
 from orchestrator.ports.hands import ShellCommand
 
-WRITABLE_PLACES = '/tmp "$HOME" /dev/shm'
+WRITABLE_PLACES = '/tmp "$TMPDIR" "$HOME" /dev/shm'
 """Where commands may write beside the workspace; a sandbox of one's own has them empty."""
 _DIARY = "ORCHESTRATE_BATCH"
 _MOST_CHARS = 100_000
@@ -88,8 +88,13 @@ def build_batch_command(lines: Sequence[FileCommand], timeout_s: float) -> Shell
     variables = {_DIARY: "diary"}
     for number in range(len(lines)):
         variables |= {f"{_DIARY}_{number}_SAID": f"said.{number}", f"{_DIARY}_{number}_MADE": f"made.{number}"}
-    words = {"diary": _DIARY, "variables": " ".join(variables), "exchange": EXCHANGE_FOLDER, "places": WRITABLE_PLACES}
-    words["timeout"] = f"{timeout_s:.3f}"
+    words = {
+        "diary": _DIARY,
+        "variables": " ".join(variables),
+        "places": WRITABLE_PLACES,
+        "timeout": f"{timeout_s:.3f}",
+    }
+    words["exchanges"] = "|".join(EXCHANGE_FOLDERS)
     prologue = re.sub(r"@(\w+)@", lambda match: words[match[1]], _read_prologue())
     given, runs = b"", []
     for number, line in enumerate(lines):

@@ -93,6 +93,8 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     ending = f"completed, {receipt.ending_text}" if receipt.status == ReceiptStatus.COMPLETED else receipt.ending_text
     yield f"  {ending}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
     yield f"  environment {receipt.environment[:12]}{add_lead(', command line ', receipt.argv[:12])}"
+    if receipt.world is not None:
+        yield f"  as {to_one_line(receipt.world.description)}"
     if receipt.tests is not None:
         yield f"  {receipt.outcome_text}"
     if receipt.problem:

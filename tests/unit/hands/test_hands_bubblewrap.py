@@ -27,12 +27,29 @@ MOUNTS = (
 
 
 def launch(*mounts: Mount) -> BubblewrapLaunch:
-    return BubblewrapLaunch(mounts or MOUNTS, {"B": "2", "A": "1"}, "/home/ann/repo", ("sh", "-c", "true"), 500)
+    return BubblewrapLaunch(
+        mounts or MOUNTS, {"B": "2", "A": "1"}, "/home/ann/repo", ("sh", "-c", "true"), 500, "box", 7, 8
+    )
 
 
 INNER = [
     *("--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
-    *("--disable-userns", "--hostname", "sandbox", "--clearenv", "--setenv", "A", "1", "--setenv", "B", "2"),
+    *(
+        "--disable-userns",
+        "--uid",
+        "7",
+        "--gid",
+        "8",
+        "--hostname",
+        "box",
+        "--clearenv",
+        "--setenv",
+        "A",
+        "1",
+        "--setenv",
+        "B",
+        "2",
+    ),
     *("--dev", "/dev", "--size", "500", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
     *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
 ]

@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from orchestrator.domain.ids import Purpose
+from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import ContainerLaunch, build_run_arguments
 from orchestrator.hands.local import LocalHands
@@ -25,12 +26,15 @@ from orchestrator.hands.sandbox.backend import (
     build_tmpfs_mount,
     build_writable_mount,
 )
-from orchestrator.hands.sandbox.etc_files import SandboxUser
 from orchestrator.hands.seccomp.engine_profile import tighten_profile
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandEnding
 
 SOURCE = Path(__file__).parents[3]
+WORLD = World(
+    uid=7, gid=8, user="x", host="box", home="/home/x", temporary="/tmp", exchange="/mnt/out", objects="/srv/git",
+    branch="main", hash_seed=1,
+)  # fmt: skip
 
 DRIVER = """
 import json, sys
@@ -117,7 +121,8 @@ class TestContainers:
         await shell("git checkout -q -b work; echo x > new; git add new; git commit -qm evil")
         await workspace.restore_tree(yard.git("rev-parse", "HEAD^{tree}"))
         ran = await shell("git status --short --branch; ls")
-        assert ran.output.splitlines() == ["## HEAD (no branch)", "README.md", "pkg"]
+        assert workspace.world is not None
+        assert ran.output.splitlines() == [f"## {workspace.world.branch}", "README.md", "pkg"]
 
     async def test_a_shared_file_stays_the_workspaces_own_after_its_place_was_swept_and_made_again(
         self, yard: Any, shell_in: Any
@@ -270,7 +275,7 @@ def launch(**fields: Any) -> ContainerLaunch:
         ),
         "files": "/s/files",
         "control": "/s/control",
-        "user": SandboxUser(7, 8, "/home/x", "/bin/sh"),
+        "world": WORLD,
         "limits": CommandLimits(processes=9, memory_bytes=1000),
         "python": "/usr/bin/python3",
         "script": "pass",

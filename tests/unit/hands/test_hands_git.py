@@ -34,22 +34,29 @@ async def test_the_state_of_git_lasts_from_command_to_command(shell: Any) -> Non
     assert (await shell("git log --format=%s; git status --short")).output == "One\nStart\n"
 
 
-async def test_head_is_detached_at_the_base_commit_and_tags_are_known(yard: Any, shell_in: Any) -> None:
+async def test_a_branch_is_checked_out_at_the_base_commit_and_tags_are_known(yard: Any, shell_in: Any) -> None:
     yard.git("tag", "--annotate", "--message", "First", "v1.0")
     head = yard.git("rev-parse", "HEAD")
     async with yard.hands() as hands:
         workspace = await hands.open_workspace(head, Purpose("test"))
         ran = await shell_in(workspace, "git rev-parse HEAD; git branch --show-current; git describe; git branch")
-    assert ran.output.splitlines() == [head, "v1.0", "* (no branch)"]
+        branch = workspace.world.branch
+    assert ran.output.splitlines() == [head, branch, "v1.0", f"* {branch}"]
 
 
-async def test_only_objects_of_the_repository_are_visible(shell: Any, yard: Any) -> None:
+async def test_only_objects_of_the_repository_are_visible(shell: Any, workspace: Any, yard: Any) -> None:
     yard.git("remote", "add", "origin", "https://user:secret@example.invalid/x.git")
+    there = workspace.world.objects
     ran = await shell(
-        f"ls {yard.repo}/.git; ls -A /run; ls /run/objects | grep -c '^..$'; git remote; grep -rs secret /run"
+        f"ls {there} | grep -c '^..$'; git remote; grep -rs secret {yard.repo}/.git {there}/..; ls {there}/.."
     )
     objects = sum(1 for p in (yard.repo / ".git" / "objects").iterdir() if len(p.name) == 2)
-    assert ran.output.splitlines() == [f"{yard.repo}/.git", "git", "objects", str(objects)]
+    assert ran.output.splitlines() == [str(objects), "objects"]
+
+
+async def test_git_inside_looks_like_that_of_an_ordinary_clone(shell: Any, workspace: Any) -> None:
+    ran = await shell("test -d .git && git reflog --format=%gs; git config user.name; git rev-parse --git-dir")
+    assert ran.output.splitlines() == ["clone: from origin", workspace.world.user, ".git"]
 
 
 async def test_a_fresh_workspace_is_clean(shell: Any) -> None:

@@ -244,9 +244,11 @@ async def test_an_unusable_state_directory_is_an_environment_problem(yard: Any, 
 async def test_started_by_root_commands_run_as_the_granted_user_who_owns_the_files(yard: Any, shell_in: Any) -> None:
     async with yard.hands(SandboxGrant(uid=4242)) as hands:
         workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
-        ran = await shell_in(workspace, "id -u; id -g; stat -c %u README.md .git /run/git; touch made")
+        ran = await shell_in(workspace, "id -u; id -g; stat -c %u README.md .git .git/config; touch made")
+        uid = str(workspace.world.uid)
         await workspace.write_file("written/deep", b"x")
-    assert ran.output.split() == ["4242"] * 5
+    assert ran.output.split() == [uid] * 5
+    assert uid != "4242"  # a name of its own for the user, in a user namespace
     assert {(workspace.root / n).stat().st_uid for n in ("made", "written", "written/deep")} == {4242}
 
 

@@ -56,7 +56,7 @@ Run = Callable[..., Any]
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a batch with the shell of this machine, in `tmp_path / "work"`; what it wrote, or its exit code."""
-    monkeypatch.setattr(batch_script, "EXCHANGE_FOLDER", str(tmp_path / "exchange"))
+    monkeypatch.setattr(batch_script, "EXCHANGE_FOLDERS", (str(tmp_path / "exchange"),))
     monkeypatch.setattr(batch_script, "WRITABLE_PLACES", '"$HOME"')  # the machine's own /tmp is nobody else's
     (tmp_path / "exchange").mkdir()
     (tmp_path / "home").mkdir()
