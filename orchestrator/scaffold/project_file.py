@@ -26,7 +26,7 @@ schema = 1
 """
 _NO_COMMAND = """# The command of your tests was not found: write it here. Without one nothing can land.
 # command = "make check"
-# report = "auto"  # auto | junit | tap | pytest-rA | unittest | exit-code"""
+# report = "auto"  # auto | junit | tap | pytest-rA | unittest | cargo | go | jest | vitest | mocha | exit-code"""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,11 @@ class ReportFormat(StrEnum):
     TAP = "tap"
     PYTEST_RA = "pytest-rA"
     UNITTEST = "unittest"
+    CARGO = "cargo"
+    GO = "go"
+    JEST = "jest"
+    VITEST = "vitest"
+    MOCHA = "mocha"
     EXIT_CODE = "exit-code"
 
 

@@ -44,7 +44,7 @@ def _list_ways_on(run: RunId, output: str) -> Iterator[str]:
     yield "approve it if that is the goal; to be asked no more: --set approval.red_gate=go-on"
     yield (
         f"or go on with a gate that names tests: orchestrate resume {run} --set gate.report=junit (or tap, pytest-rA, "
-        "unittest), or with another one: --set gate.command=COMMAND"
+        "unittest and others), or with another one: --set gate.command=COMMAND"
     )
     yield "or reject it, mend the base and begin a new run"
     for line in extract_failure_excerpt(output, ()).splitlines()[-_MOST_LINES:]:

@@ -59,7 +59,7 @@ def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bo
     if is_migration and is_red_without_tests(receipt):
         return (
             f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
-            "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
+            "are red: mend it, or let it report tests (report, see docs/judging.md)"
         )
     if not receipt.counts.total and receipt.tests is not None and (ran := _TESTS_RUN.search(receipt.output.head)):
         return (
@@ -98,8 +98,8 @@ def list_baseline_doubts(receipt: Receipt, output: str) -> Iterator[str]:
     if is_red_without_tests(receipt):
         yield (
             f"the gate was red before anything changed: `{receipt.command}` exits {receipt.exit_code} on the base and "
-            "tells no tests, so nothing lands unless it makes that 0; a gate that reports tests (report = junit, tap, "
-            "pytest-rA or unittest) would let through what makes nothing worse"
+            "tells no tests, so nothing lands unless it makes that 0; a gate that reports tests (report, see "
+            "docs/judging.md) would let through what makes nothing worse"
         )
     if receipt.exit_code != 0 and (said := _NO_NETWORK.search(output)):
         yield (

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus, ReportFormat
+from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus
 from orchestrator.domain.judging.run_trace import RunTrace
+from orchestrator.judge.gate.runner_options import build_runner_options
 from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 
@@ -41,8 +42,8 @@ NO_INJECTION = SandboxInjection("", "", {})
 def build_check_command(spec: CheckSpec, output_bytes: int, injection: SandboxInjection = NO_INJECTION) -> ShellCommand:
     """Return the check's command, which is told where to write its report."""
     line = spec.run.replace("{report}", f'"${REPORT_VARIABLE}"')
-    if spec.report in {ReportFormat.AUTO, ReportFormat.JUNIT} and line == spec.run:
-        line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${REPORT_VARIABLE}"\n{line}'
+    if line == spec.run:
+        line = build_runner_options(spec, REPORT_VARIABLE) + line
     return ShellCommand(
         line=injection.before + line,
         stdin=injection.stdin,

@@ -4,7 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from orchestrator.domain.judging.check import ReportFormat
-from orchestrator.judge.reports import junit, pytest_text, tap, unittest_text
+from orchestrator.judge.reports import (
+    cargo_text,
+    go_test,
+    jest_text,
+    junit,
+    mocha_text,
+    pytest_text,
+    tap,
+    unittest_text,
+    vitest_text,
+)
 from orchestrator.judge.reports.parsed_report import ParsedReport, is_test_id
 
 __all__ = ["ParsedReport", "is_test_id", "parse_report"]
@@ -14,6 +24,11 @@ _READERS: dict[ReportFormat, tuple[Callable[[str], bool], Callable[[str], Parsed
     ReportFormat.TAP: (tap.is_tap_output, tap.parse_tap),
     ReportFormat.UNITTEST: (unittest_text.is_unittest_output, unittest_text.parse_unittest_text),
     ReportFormat.PYTEST_RA: (pytest_text.is_pytest_output, pytest_text.parse_pytest_text),
+    ReportFormat.CARGO: (cargo_text.is_cargo_output, cargo_text.parse_cargo_text),
+    ReportFormat.GO: (go_test.is_go_output, go_test.parse_go_test),
+    ReportFormat.VITEST: (vitest_text.is_vitest_output, vitest_text.parse_vitest_text),
+    ReportFormat.JEST: (jest_text.is_jest_output, jest_text.parse_jest_text),
+    ReportFormat.MOCHA: (mocha_text.is_mocha_output, mocha_text.parse_mocha_text),
 }
 """Format → what tells that a text is in it, and what reads it; the surest first."""
 

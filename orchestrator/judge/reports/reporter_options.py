@@ -15,7 +15,7 @@ NODE_REPORTERS: Mapping[str, tuple[str, str]] = {
     "ava": ("--tap", "tap"),
     "tap": ("--reporter=tap", "tap"),
     "node": ("", "tap"),
-    "jest": ("", "exit-code"),
+    "jest": ("--verbose", "jest"),
 }
 """Runner of JavaScript → what makes it report each test, and the format of that."""
 JEST_JUNIT = "jest-junit"
@@ -25,17 +25,18 @@ _DJANGO = compile_lazily(r"(?:(?:manage\.py|django-admin|-m\s+django)\s+test\b|\
 _VERBOSITY = compile_lazily(r"\s(?:-v|--verbosity)[ =]?\d")
 _NODE = compile_lazily(r"(?:^|(?<=[\s/]))(?P<runner>mocha|vitest|ava|tap|node)(?=\s|\Z)[^|;&]*")
 _JEST = compile_lazily(r"(?:^|(?<=[\s/]))jest(?=\s|\Z)[^|;&]*")
+_CARGO = compile_lazily(r"(?:^|(?<=[\s/]))cargo\s+(?:\+\S+\s+)?(?:test|t)(?=\s|\Z)")
+_GO = compile_lazily(r"(?:^|(?<=[\s/]))go\s+test(?=\s|\Z)")
 _PYTEST_SUM = compile_lazily(r"^=+ .*\b\d+ passed.* in [\d.]+s", re.MULTILINE)
 _UNITTEST_SUM = compile_lazily(r"^Ran \d+ tests? in [\d.]+s", re.MULTILINE)
 _MOCHA_SUM = compile_lazily(r"^\s*\d+ passing \(", re.MULTILINE)
 
 
 class ReportingLine(NamedTuple):
-    """A command line that tells the outcome of each test, the format, and what has to be installed for it."""
+    """A command line that tells the outcome of each test, and the format."""
 
     run: str
     report: ReportFormat
-    needs: str = ""
 
 
 def suggest_reporting_line(run: str, output: str) -> ReportingLine | None:
@@ -50,7 +51,8 @@ def suggest_reporting_line(run: str, output: str) -> ReportingLine | None:
     """
     if parse_report(ReportFormat.AUTO, output.encode("utf-8", "surrogatepass")).outcomes:
         return ReportingLine(run, ReportFormat.AUTO)
-    return _suggest_for_python(run) or _suggest_for_node(run) or _suggest_by_output(run, output)
+    known = _suggest_for_python(run) or _suggest_for_node(run) or _suggest_for_compiled(run)
+    return known or _suggest_by_output(run, output)
 
 
 def _suggest_for_python(run: str) -> ReportingLine | None:
@@ -66,8 +68,7 @@ def _suggest_for_python(run: str) -> ReportingLine | None:
 
 def _suggest_for_node(run: str) -> ReportingLine | None:
     if found := _JEST.search(run):
-        line = f"JEST_JUNIT_OUTPUT_FILE={{report}} {_append_option(run, found, f'--ci --reporters={JEST_JUNIT}')}"
-        return ReportingLine(line, ReportFormat.JUNIT, JEST_JUNIT)
+        return ReportingLine(_append_option(run, found, "--ci --verbose"), ReportFormat.JEST)
     if (found := _NODE.search(run)) is None:
         return None
     if found["runner"] == "node":
@@ -76,6 +77,14 @@ def _suggest_for_node(run: str) -> ReportingLine | None:
         return ReportingLine(line, ReportFormat.TAP) if is_runner else None
     options, report = NODE_REPORTERS[found["runner"]]
     return ReportingLine(_append_option(run, found, options), ReportFormat(report))
+
+
+def _suggest_for_compiled(run: str) -> ReportingLine | None:
+    if _CARGO.search(run):
+        return ReportingLine(run, ReportFormat.CARGO)
+    if found := _GO.search(run):
+        return ReportingLine(f"{run[: found.end()]} -v{run[found.end() :]}", ReportFormat.GO)
+    return None
 
 
 def _suggest_by_output(run: str, output: str) -> ReportingLine | None:

@@ -38,10 +38,9 @@ def _describe_remedy(run: str, output: str) -> str:
     if (found := suggest_reporting_line(run, output)) is None:
         return (
             "A report of each test makes it short: have the command write JUnit XML to {report} and say "
-            'report = "junit", or print what report = "tap", "pytest-rA" or "unittest" reads'
+            'report = "junit", or print what another value of report reads (docs/judging.md)'
         )
     lines = [f"report = {format_toml_text(found.report.value)}"]
     if found.run != run:
         lines.insert(0, f"run = {format_toml_text(found.run)}")
-    needed = f" (with {found.needs} installed)" if found.needs else ""
-    return f"It may tell of each test{needed}: write {', '.join(lines)} under [[verify.check]]"
+    return f"It may tell of each test: write {', '.join(lines)} under [[verify.check]]"

@@ -70,8 +70,8 @@ def _build_jest(line: str, package: Mapping[str, Any]) -> TestCommand:
     if JEST_JUNIT in installed:
         run = f"JEST_JUNIT_OUTPUT_FILE={{report}} {line} --ci --reporters={JEST_JUNIT}"
         return TestCommand(run, "junit", "package.json")
-    note = f"jest tells of single tests with {JEST_JUNIT} installed; without it only its exit code counts"
-    return TestCommand(f"{line} --ci", "exit-code", "package.json", notes=(note,))
+    options, report = NODE_REPORTERS["jest"]
+    return TestCommand(f"{line} --ci {options}", report, "package.json")
 
 
 _PYTEST = compile_lazily(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)

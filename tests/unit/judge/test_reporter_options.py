@@ -19,6 +19,9 @@ VERBOSE = "test_a (t.T.test_a) ... ok\n\n------\nRan 1 test in 0.000s\n\nOK\n"
         ("python tests/runtests.py -v 1 forms_tests", "", "python tests/runtests.py forms_tests -v 2", "unittest"),
         ("npx mocha spec", "", "npx mocha spec --reporter tap", "tap"),
         ("node --test t", "", "node --test --test-reporter=tap t", "tap"),
+        ("npx jest src && true", "", "npx jest src --ci --verbose && true", "jest"),
+        ("cargo test --workspace", "", "cargo test --workspace", "cargo"),
+        ("cd sub && go test ./...", "", "cd sub && go test -v ./...", "go"),
         ("make test", PYTEST, "PYTEST_ADDOPTS=--junitxml={report} make test", "junit"),
         ("./check", UNITTEST, "./check -v", "unittest"),
         ("npm test", "  4 passing (3ms)\n", "npm test -- --reporter tap", "tap"),
@@ -29,12 +32,6 @@ def test_a_known_runner_is_given_what_it_needs(run: str, output: str, line: str,
     found = suggest_reporting_line(run, output)
     assert found is not None
     assert (found.run, found.report.value) == (line, report)
-
-
-def test_jest_needs_a_package() -> None:
-    found = suggest_reporting_line("npx jest", "")
-    assert found is not None
-    assert (found.needs, "JEST_JUNIT_OUTPUT_FILE={report} npx jest" in found.run) == ("jest-junit", True)
 
 
 def test_nothing_is_offered_for_what_is_not_known() -> None:

@@ -137,10 +137,9 @@ def test_tap_of_old_is_asked_for_tap_in_its_own_way() -> None:
     assert command("index.js", package__json=json.dumps(package)) == ("tap test/*.js --tap", "tap", "package.json")
 
 
-def test_jest_without_a_reporter_for_tests_says_what_is_missing() -> None:
-    found = survey_repository(project("index.js", package__json='{"scripts": {"test": "jest"}}'))
-    assert found.command is not None
-    assert (found.command.report, "jest-junit" in found.notes[0]) == ("exit-code", True)
+def test_jest_without_a_package_for_reports_is_asked_for_each_test() -> None:
+    found = command("index.js", package__json='{"scripts": {"test": "jest"}}')
+    assert found == ("jest --ci --verbose", "jest", "package.json")
 
 
 @pytest.mark.parametrize("script", ['echo "Error: no test specified" && exit 1', None, 3])
