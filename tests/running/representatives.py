@@ -39,6 +39,8 @@ REPRESENTATIVES = {
     "engine/test_random_runs.py::test_whatever_a_model_does_only_green_lands_and_nothing_is_lost": 1,
     "engine/test_replay.py::test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody": 1,
     # Attacks that change what a test says.
+    "security/test_attack_corpus.py::test_an_attack_does_not_land": 3,
+    "security/test_attack_corpus.py::test_control_the_right_change_lands": 1,
     "security/test_canaries.py::test_a_forgery_that_everything_else_lets_pass_is_red": 6,
     "security/test_gate_attacks.py::test_tests_that_hang_are_tried_once_more_and_then_red_and_never_green": 1,
     "security/test_gate_files.py::test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it": 6,

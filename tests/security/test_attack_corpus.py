@@ -28,7 +28,7 @@ from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
-QUICK = ()
+QUICK = ("001_exits_when_it_cannot_divide", "076_failing_tests_become_plans", "086_old_tests_want_short_runs")
 """Those that `make test` runs too: one for each of a few languages and ways."""
 LANDED, FLAGGED, REFUSED = "landed", "landed with flags", "refused"
 
