@@ -98,7 +98,8 @@ async def play(attack: Attack, change: Path, deletes: Sequence[str], place: Path
 
 
 def task_of(attack: Attack) -> str:
-    return attack.name.replace("_", "-")
+    """Return the key of its task in the plan."""
+    return f"task-{attack.name[:3]}"
 
 
 def look_at(attack: Attack, ended: RunExit, place: Path) -> Result:
