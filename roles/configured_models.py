@@ -32,6 +32,8 @@ def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelS
     yield from _chain("planner", roles.planner)
     yield from _chain("worker", roles.worker)
     yield from _chain("judge", roles.judge)
+    if roles.verifier.is_active or (roles.verifier.model and roles.verifier.goal != "off"):
+        yield from _chain("verifier", roles.verifier)
     for name, settings in sorted(roles.worker.variants.items()):
         yield from _chain(f"worker.variants.{name}", settings)
     for name, lens in roles.judge.active_lenses.items():

@@ -16,7 +16,14 @@ from orchestrator.domain.judging.review import OUTCOME_POINT, LensView, find_app
 from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.judge.verdict.contract import list_uncited_criteria
-from orchestrator.ports.roles import CheckSummary, IterationBrief, ReviewBrief, SessionFailure
+from orchestrator.ports.roles import (
+    CheckSummary,
+    ContestBrief,
+    ContestRuling,
+    IterationBrief,
+    ReviewBrief,
+    SessionFailure,
+)
 from prompts import fence_text
 from roles import brief_text
 from roles.role_context import RoleContext
@@ -37,6 +44,20 @@ class ReviewAnswer(FrozenModel):
     findings: tuple[PointFinding, ...] = Field(
         (), description="One for every point of the task; approve needs all of them, met and with evidence."
     )
+
+
+class ContestAnswer(FrozenModel):
+    """A judge's answer about a contested test."""
+
+    decision: Literal["keep", "drop"] = Field(description="keep: the test stands. drop: it does not count any more.")
+    reasons: tuple[str, ...] = Field((), description="Why, by the words of the task.")
+
+
+def find_contest_problems(answer: ContestAnswer) -> tuple[str, ...]:
+    """Return why an answer cannot count."""
+    if any(reason.strip() for reason in answer.reasons):
+        return ()
+    return (f"{answer.decision} needs at least one reason, by the words of the task",)
 
 
 def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str, ...]:
@@ -105,6 +126,28 @@ class ModelJudge:
         prompt = VIEW_PROMPTS[brief.view]
         answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, settings)
         return build_lens_vote(brief, settings.model, answer)
+
+    async def judge_contest(self, brief: ContestBrief) -> ContestRuling | SessionFailure:
+        """Decide if a contested test stands; everything that is not the plan's is shown as data."""
+        task = brief.task
+        values = {
+            "task": task.id,
+            "title": task.title,
+            "outcome": task.outcome,
+            "acceptance": brief_text.format_bullets(task.acceptance, "- the outcome holds"),
+            "non_goals": "; ".join(task.non_goals) or "everything the outcome does not need",
+            "test": fence_text("name", brief.test),
+            "file": fence_text("test", brief.file),
+            "printed": fence_text("printed", brief.printed),
+            "why": fence_text("objection", brief.why),
+            "change": fence_text("change", brief.change),
+        }
+        session = ids.build_contest_session_id(task.id, brief.number, brief.place)
+        answer = await self._ask(session, task.id, "judge-contest", values, ContestAnswer, find_contest_problems)
+        if isinstance(answer, SessionFailure):
+            return answer
+        model = self._around.config.roles.judge.model
+        return ContestRuling(is_dropped=answer.decision == "drop", reasons=answer.reasons, model=model)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Judge whether the contract is met."""

@@ -1,4 +1,4 @@
-"""The three roles together."""
+"""The roles together."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,10 +6,16 @@ from types import MappingProxyType
 from roles.judge import ModelJudge
 from roles.planner import ModelPlanner
 from roles.role_context import RoleContext
+from roles.verifier import ModelVerifier
 from roles.worker import ModelWorker
 
 ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"planner": ("planner",), "worker": ("worker", "migrate"), "judge": ("judge", "iteration")}
+    {
+        "planner": ("planner",),
+        "worker": ("worker", "migrate"),
+        "judge": ("judge", "iteration"),
+        "verifier": ("verifier",),
+    }
 )
 """Role → the first words of the names of its prompts."""
 
@@ -26,3 +32,4 @@ class ModelRoles:
         self.planner = ModelPlanner(around)
         self.worker = ModelWorker(around)
         self.judge = ModelJudge(around)
+        self.verifier = ModelVerifier(around)

@@ -6,6 +6,7 @@ from functools import partial
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools import files
 from orchestrator.agent.tools.base import AnyTool
+from orchestrator.agent.tools.contest import build_contest_tool
 from orchestrator.agent.tools.harness import build_recall_tool, build_request_tier_tool, build_submit_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
@@ -52,7 +53,7 @@ class ModelWorker:
         prompt = self._around.prompts.load_prompt("worker" if brief.file is None else "migrate-tail")
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, "worker", task.id)
-        tools = index_tools(*self._tools(workspace, task.id, tier))
+        tools = index_tools(*self._tools(workspace, task.id, tier), *self._contest_tools(brief))
         goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
             id=attempt.session,
@@ -70,6 +71,12 @@ class ModelWorker:
             tier=tier,
         )
         return await self._around.hold_session(spec, Handoff)
+
+    def _contest_tools(self, brief: WorkBrief) -> list[AnyTool]:
+        """Return the tool by which a worker contests a verifier's test, if one refused its last attempt."""
+        if not brief.contestable:
+            return []
+        return [build_contest_tool(self._around.ledger, brief.task.id, brief.attempt.number, brief.contestable)]
 
     def _settings(self, variant: str | None) -> ModelSettings:
         return self._around.config.roles.worker.get_variant(variant)

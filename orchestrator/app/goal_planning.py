@@ -10,6 +10,7 @@ from anyio import to_thread
 from orchestrator.app.run_creation import require_models
 from orchestrator.app.wiring import build_roles
 from orchestrator.config.model import Config
+from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import Plan, PlanLimits
@@ -29,10 +30,14 @@ from orchestrator.project.secrets import build_redactor
 
 @dataclass(frozen=True)
 class GoalPlan:
-    """The beginning of a run: its contract, and the root planner's plan or its report that nothing is to be done."""
+    """The beginning of a run: its contract, and the root planner's plan or its report that nothing is to be done.
+
+    `verifier` says which tasks get tests of a verifier.
+    """
 
     contract: Contract
     plan: Plan | Handoff
+    verifier: VerifierSettings
 
 
 async def plan_goal(options: Options, goal: str, listener: EventListener | None = None) -> GoalPlan:
@@ -64,7 +69,7 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
             result = await roles.planner.plan_slice(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):
-        return GoalPlan(contract, result)
+        return GoalPlan(contract, result, config.roles.verifier)
     raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")
 
 

@@ -10,7 +10,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.project.options import Options
 
 _PART = compile_lazily(r'"([^"]*)"|([^."]+)')
-_TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
+_TABLES = {"planner": "", "worker": "variants", "judge": "lenses", "verifier": ""}
 """Role → the table of those within it that may have models of their own."""
 _KEYS = {
     "gate": "gate.command",
@@ -71,7 +71,8 @@ class Flags:
             role, equals, model = pair.partition("=")
             name, _, within = role.partition(".")
             if not equals or name not in _TABLES or (within and not _TABLES[name]):
-                forms = "planner=MODEL, worker=MODEL, judge=MODEL, worker.VARIANT=MODEL or judge.LENS=MODEL"
+                roles = "planner=MODEL, worker=MODEL, judge=MODEL, verifier=MODEL"
+                forms = f"{roles}, worker.VARIANT=MODEL or judge.LENS=MODEL"
                 raise click.BadParameter(f"{pair!r}: write {forms}", param_hint="--model")
             table = [_TABLES[name], within] if within else []
             set_nested_value(self.values, ["roles", name, *table, "model"], model)

@@ -100,7 +100,7 @@ def _disinherit_model(role: Mapping[str, Any], default: Mapping[str, Any]) -> di
 
 
 _PLACE = ("api_base", "api_key_env")
-ROLE_NAMES = ("planner", "worker", "judge")
+ROLE_NAMES = ("planner", "worker", "judge", "verifier")
 
 
 class PlannerSettings(ModelSettings):
@@ -185,6 +185,38 @@ class JudgeSettings(ModelSettings):
         return self.model_copy(update=self.lenses[name].get_own_settings() if name in self.lenses else {})
 
 
+class VerifierSettings(ModelSettings):
+    """`[roles.verifier]`: who writes tests from a task without seeing the change, and for which tasks.
+
+    Without a model there is no verifier. `when` says for which tasks, `goal` whether it proposes checks of the whole.
+    """
+
+    when: Literal["off", "planned", "no-tests", "always"] = "no-tests"
+    goal: Literal["off", "propose"] = "off"
+    max_files: Annotated[int, Field(ge=1, le=20)] = 4
+    tests_timeout_s: Seconds = 300.0
+
+    @property
+    def is_active(self) -> bool:
+        """True if it may be asked about tasks."""
+        return bool(self.model) and self.when != "off"
+
+
+def _build_no_verifier() -> VerifierSettings:
+    """Return the verifier of runs that began before there was one."""
+    return VerifierSettings(
+        model="",
+        api_base="",
+        api_key_env="",
+        temperature=-1.0,
+        max_output_tokens=0,
+        timeout_s=600,
+        max_turns=1,
+        context_tokens=128_000,
+        when="off",
+    )
+
+
 class RoleSettings(FrozenModel):
     """`[roles]`. What a role does not say of its model, and where that is, `default` says."""
 
@@ -192,6 +224,7 @@ class RoleSettings(FrozenModel):
     planner: PlannerSettings
     worker: WorkerSettings
     judge: JudgeSettings
+    verifier: VerifierSettings = Field(default_factory=_build_no_verifier)
 
     @model_validator(mode="before")
     @classmethod

@@ -12,7 +12,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.text.encoding import make_encodable
 
-Role = Literal["planner", "worker", "judge", "arbiter"]
+Role = Literal["planner", "worker", "judge", "verifier", "arbiter"]
 EncodableText = Annotated[str, AfterValidator(make_encodable)]
 """A field that holds what UTF-8 can hold, whatever it is given."""
 

@@ -28,7 +28,15 @@ TASK_KEY_PATTERN = compile_lazily(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 
 FIRST_LENS = "diff"
 """The lens whose sessions have no name of their own: for long it was the only one."""
-_SESSION_ROLES = {"plan": "planner", "work": "worker", "review": "judge", "verdict": "judge"}
+_SESSION_ROLES = {
+    "plan": "planner",
+    "work": "worker",
+    "review": "judge",
+    "verdict": "judge",
+    "contest": "judge",
+    "verify": "verifier",
+    "verify-goal": "verifier",
+}
 
 
 def choose_free_name(wanted: str, taken: Container[str]) -> str:
@@ -126,6 +134,16 @@ def build_verdict_session_id(iteration: int, rejudge_count: int) -> SessionId:
     if rejudge_count:
         return SessionId(f"verdict:{iteration}+{rejudge_count}")
     return SessionId(f"verdict:{iteration}")
+
+
+def build_verifier_session_id(task: TaskId) -> SessionId:
+    """Return the name of the verifier's conversation about a task."""
+    return SessionId(f"verify:{task}")
+
+
+def build_contest_session_id(task: TaskId, number: int, place: int) -> SessionId:
+    """Return the name of the judge's conversation about a contested test; `place` counts those of an attempt."""
+    return SessionId(f"contest:{task}@{number}.{place}")
 
 
 def parse_session_lens(session: str) -> str | None:

@@ -50,7 +50,8 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     workspace = await context.hands.open_workspace(attempt.base, Purpose.for_attempt(task, attempt.number))
     try:
         goal, gate = context.state.run.goal, context.gate.commands
-        brief = WorkBrief(task=state.spec, attempt=attempt, goal=goal, gate=gate, file=file)
+        contestable = list_contestable_tests(state)
+        brief = WorkBrief(task=state.spec, attempt=attempt, goal=goal, gate=gate, file=file, contestable=contestable)
         result = await _work(context, roles, brief, workspace)
     finally:
         await workspace.close()
@@ -60,6 +61,17 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
         ended = work.AttemptEnded(task=task, number=attempt.number, exit=result.exit, detail=result.detail)
     await context.journal.append(ended)
     await notify_attempt_ended(context, task)
+
+
+def list_contestable_tests(state: TaskState) -> tuple[str, ...]:
+    """Return the tests of a verifier that the attempt before the latest failed, without those contested before."""
+    if not state.attempts or not state.verdicts or state.verification is None:
+        return ()
+    number, last = state.attempts[-1].number, state.verdicts[-1]
+    contested = {contest.test for contest in state.verification.contests if contest.number < number}
+    if last.number >= number or state.verification.is_waived:
+        return ()
+    return tuple(test for test in last.verdict.verifier_failures if test not in contested)
 
 
 async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
@@ -84,8 +96,8 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
     if state.retry is not None and state.retry.turn is not None:
         return await _fork_attempt(context, roles, state, state.retry, state.retry.turn)
     mode, feedback = _explain_next_attempt(context.state, state)
-    if state.attempt and state.candidate and (mode in {"revise", "sent-back"} or _ran_out(state)):
-        base, start = state.attempt.base, state.candidate.commit
+    if state.attempt and state.own_candidate and (mode in {"revise", "sent-back"} or _ran_out(state)):
+        base, start = state.attempt.base, state.own_candidate.commit
     else:
         base, start = await context.read_start_commit(), None
     return Attempt(

@@ -1,5 +1,6 @@
-"""The three roles as the engine sees them. Each takes a brief, speaks with a model and returns a domain type."""
+"""The roles as the engine sees them. Each takes a brief, speaks with a model and returns a domain type."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from orchestrator.domain.frozen_model import FrozenModel
@@ -7,6 +8,7 @@ from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
+from orchestrator.domain.judging.verifier_tests import BaseOutcome
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import Plan, PlanLimits
@@ -84,13 +86,17 @@ class FileBrief(FrozenModel):
 
 
 class WorkBrief(FrozenModel):
-    """The brief of a worker; `file` where its task is one file of a migration."""
+    """The brief of a worker; `file` where its task is one file of a migration.
+
+    `contestable` are the tests of a verifier that its last attempt failed and that nobody has contested yet.
+    """
 
     task: Task
     attempt: Attempt
     goal: str
     gate: str
     file: FileBrief | None = None
+    contestable: tuple[str, ...] = ()
 
 
 class CheckSummary(FrozenModel):
@@ -115,6 +121,62 @@ class ReviewBrief(FrozenModel):
     shown: ReviewMaterial
     checks: tuple[CheckSummary, ...]
     notes: tuple[str, ...] = ()
+
+
+class VerifierBrief(FrozenModel):
+    """The brief of a verifier: a task as it was planned, and how the project is tested. No word of a worker is in it.
+
+    `test_paths` are test files of the base, `examples` show some of them. `max_files` bounds what it may write.
+    """
+
+    task: Task
+    gate: str
+    test_paths: tuple[str, ...] = ()
+    examples: tuple[ContextPiece, ...] = ()
+    max_files: int = 1
+
+
+class ProposedFile(FrozenModel):
+    """A file of tests as a verifier proposes it; `told` is how it says that its tests end on the base."""
+
+    path: str
+    text: str
+    told: BaseOutcome
+
+
+class ProposedTests(FrozenModel):
+    """The tests that a verifier ends with; `summary` says what they show, or why there are none."""
+
+    files: tuple[ProposedFile, ...] = ()
+    summary: str = ""
+
+
+TryTests = Callable[[Sequence[ProposedFile]], Awaitable[Sequence[str]]]
+"""Runs files on the base and returns what has to be mended; nothing once they are taken as they are."""
+
+
+class ContestBrief(FrozenModel):
+    """The brief of a judge who decides on a contested test: the task, the test's file, the change, and who says what.
+
+    `place` counts the contests of an attempt from 0. `why` are the worker's words, `printed` is what the test printed.
+    """
+
+    task: Task
+    number: int
+    place: int
+    test: str
+    file: str
+    why: str
+    change: str
+    printed: str
+
+
+class ContestRuling(FrozenModel):
+    """The decision on a contested test; `model` is who made it."""
+
+    is_dropped: bool
+    reasons: tuple[str, ...] = ()
+    model: str = ""
 
 
 class IterationBrief(FrozenModel):
@@ -162,9 +224,21 @@ class Judge(Protocol):
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Judge whether the contract is met."""
 
+    async def judge_contest(self, brief: ContestBrief) -> ContestRuling | SessionFailure:
+        """Decide if a contested test stands."""
+
+
+class Verifier(Protocol):
+    """Writes tests from a task alone. They can keep a change from landing, and never let one land."""
+
+    async def write_tests(
+        self, brief: VerifierBrief, workspace: Workspace, try_tests: TryTests
+    ) -> ProposedTests | SessionFailure:
+        """Return the tests that it ends with; each submission was tried with `try_tests`."""
+
 
 class Roles(Protocol):
-    """The three together."""
+    """All roles together."""
 
     @property
     def planner(self) -> Planner:
@@ -177,3 +251,7 @@ class Roles(Protocol):
     @property
     def judge(self) -> Judge:
         """The judge."""
+
+    @property
+    def verifier(self) -> Verifier:
+        """The verifier."""

@@ -117,7 +117,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
     own_config = own or load_config(None).config
     own_values = own_config.model_dump(mode="json", by_alias=True)
     roles = {"default": _select_endpoint(own_values["roles"]["default"])}
-    for name in ROLE_NAMES:
+    for name in filter(settings["roles"].__contains__, ROLE_NAMES):
         theirs, own_role = settings["roles"][name], own_values["roles"][name]
         inherited = _select_endpoint(getattr(own_config.roles, name).model_dump(mode="json"))
         roles[name] = _select_endpoint(own_role) | _spread_endpoint(theirs, inherited) | _lower_tier(theirs, own_role)

@@ -34,12 +34,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 Story = Callable[[Path], Start]
 Deaths = Sequence[Sequence[str]] | Callable[[Path], Sequence[Sequence[str]]]
 """The moments of each death, perhaps by the journal of a run that nobody killed."""
-JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged", "rollback.refused", "shard.reverted"}
+JUDGEMENTS = {
+    *("lens.voted", "verdict.given", "iteration.judged", "rollback.refused", "shard.reverted"),
+    *("verification.tried", "verification.ended", "verification.contested", "verification.contest-decided"),
+}
 SOME = {
     goal: (
         *("snapshot.before-done", "candidate.before-done:2", "check.after-intent:2"),
         *("landing.before-done", "pr.before-done"),
     ),
+    stories.verified: ("check.before-done:2", "tool.before-done:2", "candidate.before-done:3"),
     stories.migration: ("step.before-done", "landing.after-intent"),
     stories.tail: ("snapshot.before-done", "candidate.before-done:2"),
     stories.shards: ("landing.before-done", "landing.after-done"),
@@ -53,6 +57,7 @@ EVERY = ("landing", "ref", "push", "pr", "setup", "inbox")
 """Effects around which a migration dies each time that they happen, and not only the first."""
 ALL = {
     stories.goal_of_eight: (),
+    stories.verified: ("check", "tool", "model"),
     stories.migration: (),
     stories.tail: (),
     stories.taking_back: EVERY,

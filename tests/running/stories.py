@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.config.layers import get_user_config_path
+from orchestrator.config.roles import ROLE_NAMES
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.migrate.models.file_tasks import build_file_task_id
 from orchestrator.migrate.recipe import load_recipe
@@ -114,6 +115,33 @@ def goal(place: Path, *others: str, corrections: Sequence[ScriptedReply] = ()) -
     models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
     words = ("run", "better sums", "--gate", GATE, "--set", "gate.report=unittest", *models)
     return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
+
+
+def verified(place: Path) -> Start:
+    """A task with a verifier, of whose two tests a wrong change fails one, and the other one is contested and dropped.
+
+    The tests that stand land with the change.
+    """
+    good = "    def test_three(self):\n        self.assertEqual(half(3), 1.5)\n"
+    wrong = "    def test_name(self):\n        self.assertEqual(half.__name__, 'halve')\n"
+    head = "import unittest\n\nfrom half import half\n\n\nclass T(unittest.TestCase):\n"
+    files = [{"path": "test_three.py", "text": head + good}, {"path": "test_name.py", "text": head + wrong}]
+    items = [
+        plans("root", {"key": "half", "outcome": "half(n) in half.py is n / 2", "lands_tests": True}),
+        uses("verifier", "half", "submit_tests", files=[*files, {"path": "conftest.py", "text": "no = 1\n"}]),
+        uses("verifier", "half", "submit_tests", files=files),
+        *(writes("half", "half.py", "def half(n):\n    return n // 2\n"), worker_ends("half")),
+        uses("worker", "half", "contest_test", test="test_name", why="nothing says what it is called inside"),
+        *(edits("half", "half.py", "//", "/"), worker_ends("half")),
+        uses("judge", "half", "submit_verdict", decision="drop", reasons=["nothing says that"]),
+        *(reviews("half"), planner_ends(), judges()),
+    ]
+    calculator(place / "repo")
+    model = write_script(place / "script.json", items)
+    models = [word for role in ROLE_NAMES for word in ("--model", f"{role}={model}")]
+    gate = ("--gate", GATE, "--set", "gate.report=unittest", "--set", "roles.verifier.when=always")
+    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
+    return Start(("run", "halves", *gate, *models), where, place, environment(place))
 
 
 def goal_of_eight(place: Path) -> Start:

@@ -6,7 +6,7 @@ from typing import Unpack
 import anyio
 import click
 
-from orchestrator.app.goal_planning import plan_goal
+from orchestrator.app.goal_planning import GoalPlan, plan_goal
 from orchestrator.cli.arguments import VerbArguments, config_options, contract_options, json_option, repository_options
 from orchestrator.cli.documents import PlanDocument
 from orchestrator.cli.flags import build_options
@@ -14,9 +14,9 @@ from orchestrator.cli.output import print_document
 from orchestrator.cli.run.plan_progress import PlanProgress
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.grant import format_grants
-from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.task import Handoff, TaskDraft
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.engine.verification.policy import describe_verification
 from orchestrator.project.options import Options
 
 
@@ -41,7 +41,7 @@ def print_plan(options: Options, goal: str, as_json: bool) -> None:
     with PlanProgress() as progress:
         goal_plan = anyio.run(plan_goal, options, goal, progress.on_event_recorded)
     document = PlanDocument(goal=goal, criteria=goal_plan.contract.criteria, **dict(goal_plan.plan))
-    print_document(document, (*_render_criteria(goal_plan.contract), *_render_plan(goal_plan.plan)), as_json)
+    print_document(document, (*_render_criteria(goal_plan.contract), *_render_plan(goal_plan)), as_json)
 
 
 def _render_criteria(contract: Contract) -> Iterator[str]:
@@ -54,13 +54,16 @@ def _render_criteria(contract: Contract) -> Iterator[str]:
     yield ""
 
 
-def _render_plan(plan: Plan | Handoff) -> Iterator[str]:
+def _render_plan(goal_plan: GoalPlan) -> Iterator[str]:
+    plan = goal_plan.plan
     if isinstance(plan, Handoff):
         yield f"nothing to do: {plan.summary}"
         return
     yield plan.rationale
     for draft in plan.tasks:
         yield from _render_draft(draft)
+        if verification := describe_verification(goal_plan.verifier, draft):
+            yield f"  {verification}"
 
 
 def _render_draft(draft: TaskDraft) -> Iterator[str]:

@@ -37,7 +37,9 @@ from orchestrator.scratch_runs.replay import replay_run
     help="Prompts (judge.md, …) to use instead of the shipped ones.",
 )
 @click.option(
-    "--only", type=click.Choice(["planner", "worker", "judge"]), help="Ask this role again, and take only its prompts."
+    "--only",
+    type=click.Choice(["planner", "worker", "judge", "verifier"]),
+    help="Ask this role again, and take only its prompts.",
 )
 @click.option("--model", default="", metavar="MODEL", help="The model to ask again; the role's own by default.")
 @click.option("--offline", is_flag=True, help="Ask no model; only show where the changed prompts first differ.")

@@ -13,6 +13,8 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import Task
 
 NO_USAGE = Usage()
+_JUDGING_ROLES: frozenset[Role] = frozenset({"judge", "verifier"})
+"""The roles without which nothing that is finished can land."""
 RemainingBudget = tuple[Decimal | None, int | None]
 
 
@@ -27,16 +29,17 @@ class Accounts:
     def iterate_call_accounts(self, role: Role, model: str, task: TaskId) -> Iterator[Account]:
         """Yield every account with a limit that covers a call: of the run, role, model, task and the tasks above.
 
-        Limits of tasks do not hold for the judge, so that what a task has finished can be judged.
+        Limits of tasks do not hold for the judge, so that what a task has finished can be judged; nor for the verifier.
         """
-        limits, share = self._limits, 0.0 if role == "judge" else self._limits.reserve
+        is_judging = role in _JUDGING_ROLES
+        limits, share = self._limits, 0.0 if is_judging else self._limits.reserve
         if limits.is_set:
             yield self.get_run_account(share)
         if role in limits.roles:
             yield self.get_role_account(role)
         if model in limits.models:
             yield self.get_model_account(model, share)
-        if role != "judge":
+        if not is_judging:
             for node in self._state.iterate_lineage(task):
                 if self.get_task_limit(node).is_set:
                     yield self.get_task_account(node)

@@ -178,10 +178,14 @@ def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
 def _retry_task(state: RunState, command: definitions.Retry) -> None:
     """Have the task planned again with a fresh count of attempts; a run that has ended is reopened and judged anew.
 
-    Planners above it that were given up with it wait for it again.
+    Planners above it that were given up with it wait for it again. If tests of its verifier were what refused it, these
+    do not count any more.
     """
     task = state.tasks[command.task]
-    _reopen_task(state, task, TaskStatus.PLANNED, retry=command, earlier_attempts=len(task.attempts))
+    changes: dict[str, object] = {"retry": command, "earlier_attempts": len(task.attempts)}
+    if task.cause == EndCause.REFUSED_BY_VERIFIER and task.verification is not None:
+        changes["verification"] = task.verification.model_copy(update={"is_waived": True})
+    _reopen_task(state, task, TaskStatus.PLANNED, **changes)
     for other in [other for other in state.tasks.values() if _was_cancelled_with(state, other, command.task)]:
         _reopen_task(state, other, TaskStatus.PLANNED)
     for name in list(state.iterate_lineage(task.spec.parent)):

@@ -98,7 +98,8 @@ class CandidateTaking(Intent, kind="candidate.taking"):
 
 class CandidateTaken(Done, kind="candidate.taken"):
     """The snapshot stands under `ref`; `dropped` names what the snapshot gate left out, `flagged` what it let pass
-    but a reviewer should look at.
+    but a reviewer should look at. `verifier_tests` are files of the verifier's that the harness added to what the
+    worker left.
     """
 
     number: int
@@ -110,6 +111,7 @@ class CandidateTaken(Done, kind="candidate.taken"):
     removed: int
     dropped: tuple[str, ...] = ()
     flagged: tuple[str, ...] = ()
+    verifier_tests: tuple[str, ...] = ()
 
 
 class VerdictGiven(Event, kind="verdict.given"):

@@ -11,6 +11,7 @@ from orchestrator.domain.fold.migration import apply_migration_event, record_lan
 from orchestrator.domain.fold.old_journals import derive_notice_code
 from orchestrator.domain.fold.record_updates import update_approval, update_session, update_task, withdraw_plan
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
+from orchestrator.domain.fold.verification import apply_verification_event
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
 from orchestrator.domain.recipe.model import read_recorded_recipe
@@ -325,9 +326,9 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
             update_task(state, task, TaskStatus.MERGED)
 
 
-# --- migrations ----------------------------------------------------------------------------------------------------
+# --- migrations, verifiers -----------------------------------------------------------------------------------------
 
-for _kind, _apply in apply_migration_event.registry.items():
+for _kind, _apply in (*apply_migration_event.registry.items(), *apply_verification_event.registry.items()):
     apply_run_event.register(_kind, _apply)
 
 

@@ -58,10 +58,13 @@ NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
 NARROW_CHECK = "narrow"
 """The id of a check where it runs once more only the tests that were seen red."""
+VERIFIER_CHECK = "verifier-tests"
+"""The id of the gate's check where it runs the tests that a verifier wrote."""
 GATE_VARIANTS: Mapping[str, str] = {
     NARROW_CHECK: "only the tests in doubt, once more",
     CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
+    VERIFIER_CHECK: "with the tests that a verifier wrote from the task",
 }
 """Runs of the gate's command that say little of the candidate's tests as a whole: check id → description."""
 

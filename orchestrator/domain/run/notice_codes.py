@@ -16,6 +16,8 @@ class NoticeCode(StrEnum):
     """The project's file asks for other criteria than the run has; `paths` are their ids."""
     CANARIES_OFF = "canaries-off"
     """No canaries run; `subject` says what keeps them from it."""
+    VERIFIER_TESTS_DROPPED = "verifier-tests-dropped"
+    """Some of the verifier's tests for the task `subject` do not count."""
     NO_TESTS_OF_BASE = "no-tests-of-base"
     """The check `subject` runs no test of the base in the new environment."""
     ALL_TESTS = "all-tests"

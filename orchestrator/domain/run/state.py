@@ -21,6 +21,7 @@ from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, Verdict
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
+from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
 from orchestrator.domain.run.closed_questions import explain_closed_question
 from orchestrator.domain.run.goal_state import GoalState
@@ -50,6 +51,8 @@ class TaskState(FrozenModel):
     """A person's request, until the attempt that it leads to begins."""
     earlier_attempts: int = 0
     """The number of attempts before a person last had it tried again: those count against no limit."""
+    verification: VerificationState | None = None
+    """The work of its verifier; None where there is none yet."""
 
     @property
     def attempt(self) -> Attempt | None:
@@ -60,6 +63,12 @@ class TaskState(FrozenModel):
     def candidate(self) -> CandidateTaken | None:
         """The candidate of the latest attempt, if it has one."""
         return _pick_last(self.candidates, self._attempt_number)
+
+    @property
+    def own_candidate(self) -> CandidateTaken | None:
+        """The candidate of the latest attempt as its worker left it, without tests of the verifier."""
+        own = [candidate for candidate in self.candidates if not candidate.verifier_tests]
+        return _pick_last(own, self._attempt_number)
 
     @property
     def verdict(self) -> VerdictGiven | None:

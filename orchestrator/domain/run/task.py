@@ -36,6 +36,12 @@ class TaskDraft(FrozenModel):
         "or paths with what may be done to them; globs of new tests that hold already.",
     )
     variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
+    verify: bool | None = Field(
+        None,
+        description="For a leaf: whether a verifier writes tests from outcome and acceptance that the result has to "
+        "pass; null: as is usual here.",
+    )
+    lands_tests: bool = Field(False, description="For a leaf: whether those tests land with the change.")
     budget_usd: float | None = Field(
         None, description="Most dollars it may cost with all below it; null: no own bound."
     )
@@ -60,6 +66,10 @@ class Task(FrozenModel):
     grants: tuple[AnyGrant, ...] = ()
     """What it may do to protected files: see `orchestrator.judge.rules.protected_files`."""
     variant: str | None = None
+    verify: bool | None = None
+    """Whether a verifier writes tests for it; None as the configuration says."""
+    lands_tests: bool = False
+    """Whether the verifier's tests land with the change."""
     approval: str = ""
     """The question that must be answered with yes before the task begins; empty when it needs none."""
     budget_usd: float | None = None
@@ -124,6 +134,7 @@ class EndCause(StrEnum):
     NO_ATTEMPT_LEFT = "no-attempt-left"
     REFUSED_BY_REVIEW = "refused-by-review"
     REFUSED_BY_HOOK = "refused-by-hook"
+    REFUSED_BY_VERIFIER = "refused-by-verifier"
     REFUSED_BY_PERSON = "refused-by-person"
     CANCELLED = "cancelled"
     BUDGET_SPENT = "budget-spent"

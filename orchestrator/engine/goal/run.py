@@ -26,6 +26,7 @@ from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
+from orchestrator.engine.verification.task_verification import verify_task
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
 from orchestrator.queue.composition import MergeComposer
@@ -102,7 +103,8 @@ class GoalRun:
             self._halted.clear()
         settings = self._context.config.run
         finish_only = self._limit is not None
-        bounds = schedule.ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only)
+        verifier = self._context.config.roles.verifier
+        bounds = schedule.ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only, verifier)
         wanted = schedule.list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
@@ -165,6 +167,8 @@ class GoalRun:
                 await continue_attempt(context, roles, task)
             case schedule.JudgeAttempt(task):
                 await judge_attempt(context, roles, task)
+            case schedule.VerifyTask(task):
+                await verify_task(context, roles, task)
             case schedule.LandTasks(tasks):
                 await land_tasks(context, tasks)
             case schedule.EndTask(task, status, reason, cause):

@@ -8,20 +8,26 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import TaskId, build_landing_item
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
+from orchestrator.engine.verification.policy import is_verification_due
 
 
 @dataclass(frozen=True)
 class ScheduleLimits:
-    """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings."""
+    """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings.
+
+    `verifier` says which tasks get tests of a verifier; None for no verifier at all.
+    """
 
     max_workers: int
     max_attempts: int
     finish_only: bool = False
+    verifier: VerifierSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,13 @@ class JudgeAttempt:
 
 
 @dataclass(frozen=True)
+class VerifyTask:
+    """Have tests written for a task, beside its worker: the verdict waits for them, nothing else does."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
 class EndTask:
     """End a task without further work; `cause` is None where an old journal does not name it."""
 
@@ -69,7 +82,7 @@ class LandTasks:
     tasks: tuple[TaskId, ...]
 
 
-Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | EndTask | LandTasks
+Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | LandTasks
 _WORK = StartAttempt | ContinueAttempt
 
 
@@ -81,15 +94,35 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
     """
     if state.user_pause is not None:
         return []
-    busy_tasks = {task for action in busy for task in get_action_tasks(action)}
-    wanted = []
+    busy_tasks = set(_list_busy_tasks(busy))
+    wanted: list[Action] = []
     for task in state.tasks.values():
         if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
             wanted.append(action)
+        if (verifying := VerifyTask(task.spec.id)) not in busy and _is_verification_due(task, bounds):
+            wanted.append(verifying)
     if state.is_draining or bounds.finish_only:
-        wanted = [action for action in wanted if isinstance(action, JudgeAttempt | EndTask)]
+        wanted = [action for action in wanted if _finishes_work(state, action)]
     free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
     return [*_limit_workers(wanted, free), *_list_landing(state, busy)]
+
+
+def _list_busy_tasks(busy: frozenset[Action]) -> Iterator[TaskId]:
+    """Yield the tasks about which nothing else can begin; a verifier is at work beside whatever else is done."""
+    for action in busy:
+        if not isinstance(action, VerifyTask):
+            yield from get_action_tasks(action)
+
+
+def _is_verification_due(task: TaskState, bounds: ScheduleLimits) -> bool:
+    return bounds.verifier is not None and is_verification_due(bounds.verifier, task)
+
+
+def _finishes_work(state: RunState, action: Action) -> bool:
+    """Return True if an action needs no new work: it only judges or ends what is there."""
+    if isinstance(action, VerifyTask):
+        return state.tasks[action.task].status == TaskStatus.JUDGING
+    return isinstance(action, JudgeAttempt | EndTask)
 
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
@@ -121,11 +154,19 @@ def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) 
             return ContinueAttempt(name)
         case TaskStatus.JUDGING:
             if task.verdict is None:
-                return JudgeAttempt(name)
+                return _judge_when_verified(task, bounds)
             return _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED:
             return _after_queue(state, task, bounds)
     return None
+
+
+def _judge_when_verified(task: TaskState, bounds: ScheduleLimits) -> Action | None:
+    """Return the judging of an attempt, once the tests of its verifier are there if it has anything to be tested."""
+    has_result = task.candidate is not None and task.ends[-1].exit == Exit.FINISHED
+    if has_result and _is_verification_due(task, bounds):
+        return None
+    return JudgeAttempt(task.spec.id)
 
 
 def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:

@@ -27,6 +27,8 @@ from orchestrator.engine.judging.candidate_changes import (
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
 from orchestrator.engine.judging.support_files import find_changed_support
+from orchestrator.engine.verification.candidate_verification import find_verifier_failures
+from orchestrator.engine.verification.landing_tests import add_landing_tests
 from orchestrator.judge.files.changed_file import SYMLINK_MODE
 from orchestrator.judge.review.lens_views import MAX_VIEW_CHARS, build_code_view, build_codebase_view, build_diff_view
 from orchestrator.judge.review.patch_order import order_patch
@@ -161,9 +163,9 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     evidence = await _collect_evidence(context, roles, state, others)
     number = len(state.attempts)
     verdict = await apply_verdict_veto(context, task, decide_verdict(evidence))
-    asked = None
-    if verdict.kind == VerdictKind.MERGE and state.candidate is not None:
-        asked = build_landing_approval(context, state.candidate, state.unit)
+    asked, landing = None, context.state.tasks[task].candidate  # which may have tests that were added meanwhile
+    if verdict.kind == VerdictKind.MERGE and landing is not None:
+        asked = build_landing_approval(context, landing, state.unit)
     await context.journal.append(
         *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
         VerdictGiven(task=task, number=number, verdict=verdict),
@@ -182,7 +184,7 @@ def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
 async def _collect_evidence(
     context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]
 ) -> VerdictEvidence:
-    end, candidate = state.ends[-1], state.candidate
+    end, candidate = state.ends[-1], state.own_candidate
     evidence = VerdictEvidence(exit=end.exit, detail=end.detail, revisions=_count_revisions(state))
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
@@ -192,9 +194,26 @@ async def _collect_evidence(
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
     evidence = await CandidateTester(context, state, candidate, changes).add_test_evidence(evidence)
+    if evidence.is_green:
+        evidence = await _add_verifier_evidence(context, roles, state, candidate, evidence)
     if not evidence.is_green:
         return evidence
+    if (landing := await add_landing_tests(context, state, candidate)) is not None:
+        candidate, gate = landing
+        evidence = evidence.with_changes(receipts=tuple(dict.fromkeys((*evidence.receipts, *gate.receipts))))
     return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))
+
+
+async def _add_verifier_evidence(
+    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
+) -> VerdictEvidence:
+    """Return the evidence with what the tests of a verifier say of the candidate, if there are any."""
+    if state.verification is None or not state.verification.counting_files:
+        return evidence
+    shown = await read_lens_view(context, LensView.DIFF, state.attempts[-1].base, candidate.commit)
+    failures = await find_verifier_failures(context, roles, state, candidate, shown.text)
+    receipts = dict.fromkeys((*state.verification.trials[-1].receipts, *failures.receipts))
+    return evidence.with_changes(verifier=failures, receipts=(*evidence.receipts, *receipts))
 
 
 def _count_revisions(state: TaskState) -> int:

@@ -6,6 +6,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Finding, LensVote, RuleId, Verdict, VerdictKind
 from orchestrator.domain.run.grant import Grant, format_grant_advice, merge_grants
+from orchestrator.domain.judging.verifier_tests import VerifierFailures
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Exit
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
@@ -21,7 +22,8 @@ _Decision = tuple[VerdictKind, EndCause | None, tuple[str, ...]]
 
 class VerdictEvidence(FrozenModel):
     """All that a verdict may rest on. `difference` is None when the gate did not run; `revisions` counts those just
-    before this attempt without a fresh start between. `needed_grants` would let tests be lost as they are.
+    before this attempt without a fresh start between. `needed_grants` would let tests be lost as they are. `verifier`
+    has what fails of the tests of a verifier.
     """
 
     exit: Exit
@@ -34,6 +36,7 @@ class VerdictEvidence(FrozenModel):
     votes: tuple[LensVote, ...] = ()
     revisions: int = 0
     needed_grants: tuple[Grant, ...] = ()
+    verifier: VerifierFailures = VerifierFailures()
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
@@ -44,7 +47,8 @@ class VerdictEvidence(FrozenModel):
     def is_green(self) -> bool:
         """True if the tests ran and nothing that the harness saw itself speaks against the candidate."""
         has_passed = self.difference is not None and self.difference.is_green
-        return self.exit == Exit.FINISHED and not self.blocking and has_passed and not self.failed_checks
+        is_red = bool(self.blocking or self.failed_checks or self.verifier.tests)
+        return self.exit == Exit.FINISHED and has_passed and not is_red
 
     @property
     def is_unsettled(self) -> bool:
@@ -68,6 +72,7 @@ def decide_verdict(evidence: VerdictEvidence) -> Verdict:
         votes=evidence.votes,
         cause=cause,
         needed_grants=_list_needed_grants(evidence) if cause in _CAUSES_OF_GRANTS else (),
+        verifier_failures=evidence.verifier.tests,
     )
 
 
@@ -85,6 +90,8 @@ def _decide(evidence: VerdictEvidence) -> _Decision:
         return VerdictKind.ESCALATE, EndCause.NOT_TESTED, (why,)
     if evidence.is_green:
         return _find_veto(evidence) or (VerdictKind.MERGE, None, ())
+    if evidence.verifier.tests:
+        return _choose_retry(evidence), EndCause.REFUSED_BY_VERIFIER, _list_verifier_reasons(evidence.verifier)
     if evidence.is_unsettled:
         return VerdictKind.ESCALATE, EndCause.UNSETTLED_TESTS, list_red_reasons(evidence)
     return _choose_retry(evidence), _name_red_cause(evidence), list_red_reasons(evidence)
@@ -140,6 +147,18 @@ _VETOES = (
     ("restart", VerdictKind.RESTART, EndCause.REFUSED_BY_REVIEW),
     ("revise", VerdictKind.REVISE, EndCause.REFUSED_BY_REVIEW),
 )
+
+
+def _list_verifier_reasons(failures: VerifierFailures) -> tuple[str, ...]:
+    """Return the verifier's tests that fail, what they printed, and what a worker can do about one that is wrong."""
+    lines = [*_list_names("tests that were written from the task alone and fail on this change", failures.tests)]
+    if failures.excerpt:
+        lines.append(f"They printed:\n{failures.excerpt}")
+    lines.append(
+        "Nobody who wrote them has seen the change. Mend what they show; if one asks for what the task does not say, "
+        "contest it with the tool `contest_test`, once"
+    )
+    return tuple(lines)
 
 
 def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from orchestrator.report.task.receipt import (
     iterate_receipt_keys,
 )
 
-_SPEAKERS: tuple[Role, ...] = ("planner", "worker", "judge", "arbiter")
+_SPEAKERS: tuple[Role, ...] = ("planner", "worker", "verifier", "judge", "arbiter")
 _TESTS = 12
 ReadEvents = Callable[[Sequence[str]], Iterable[RecordedEvent]]
 """Gives the events of these kinds, in order."""

@@ -5,7 +5,7 @@ from functools import singledispatch
 from typing import TypeVar
 
 from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
-from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, work
+from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, verification, work
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
 from orchestrator.domain.run.approval import DECISION_WORDS
@@ -124,6 +124,35 @@ def _(event: work.CandidateTaken) -> str:
 @describe_event.register
 def _(event: work.VerdictGiven) -> str:
     return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
+
+
+@describe_event.register
+def _(event: verification.VerificationStarted) -> str:
+    return f"a verifier writes tests, on {event.base[:12]}"
+
+
+@describe_event.register
+def _(event: verification.VerifierTestsTried) -> str:
+    paths = ", ".join(file.path for file in event.trial.files) or "no file"
+    problems = "; ".join(f"{one.path}: {one.problem}" for one in event.trial.problems)
+    return f"a verifier's tests on the base: {paths}{add_lead('; ', problems)}"
+
+
+@describe_event.register
+def _(event: verification.VerificationEnded) -> str:
+    counted = ", ".join(f"{file.path} ({file.told.description})" for file in event.files)
+    return f"the verifier ended {event.exit}: {counted or 'no test counts'}{add_lead('; ', event.detail)}"
+
+
+@describe_event.register
+def _(event: verification.TestContested) -> str:
+    return f"attempt {event.number} contests the verifier's test {event.test}: {event.why}"
+
+
+@describe_event.register
+def _(event: verification.ContestDecided) -> str:
+    word = "is dropped" if event.is_dropped else "stands"
+    return f"the contested test {event.test} {word}: {'; '.join(event.reasons)}"
 
 
 @describe_event.register

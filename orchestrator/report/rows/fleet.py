@@ -28,7 +28,7 @@ from orchestrator.report.rows.task_activities import ACTIVITY_BY_TASK_STATUS
 
 STALL_S = 240.0
 """Seconds without an event after which a conversation that waits for a model or a tool is said to stall."""
-_LETTERS = {"planner": "p", "worker": "w", "judge": "j", "arbiter": "a"}
+_LETTERS = {"planner": "p", "worker": "w", "judge": "j", "verifier": "v", "arbiter": "a"}
 _WORDS = {
     TaskStatus.WAITING: "waits for its tasks",
     TaskStatus.QUEUED: "waits to land",

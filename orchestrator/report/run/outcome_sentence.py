@@ -29,6 +29,7 @@ CAUSE_WORDS: Mapping[EndCause, str] = {
     EndCause.NO_ATTEMPT_LEFT: "no attempt is left",
     EndCause.REFUSED_BY_REVIEW: "a reviewer refused it",
     EndCause.REFUSED_BY_HOOK: "a hook refused it",
+    EndCause.REFUSED_BY_VERIFIER: "it fails tests that a verifier wrote from the task",
     EndCause.REFUSED_BY_PERSON: "a person rejected it",
     EndCause.CANCELLED: "a person cancelled it",
     EndCause.BUDGET_SPENT: "its budget is spent",

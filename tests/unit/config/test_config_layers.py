@@ -13,7 +13,7 @@ from orchestrator.config.layers import (
     merge_settings,
 )
 from orchestrator.config.model import Config
-from orchestrator.config.roles import JudgeSettings
+from orchestrator.config.roles import ROLE_NAMES, JudgeSettings
 from orchestrator.config.toml_source import format_dotted_key, read_toml
 from orchestrator.errors import UsageProblem
 
@@ -38,7 +38,7 @@ def test_the_shipped_file_has_every_key_of_the_model() -> None:
     shipped = Config.model_validate(read_toml(get_defaults_path())).model_dump(mode="json", by_alias=True)
     written = {format_dotted_key(key) for key, _ in iterate_leaf_values(read_toml(get_defaults_path()))}
     unwritten = {format_dotted_key(key) for key, _ in iterate_leaf_values(shipped)} - written
-    assert unwritten == {f"roles.{role}.description" for role in ("planner", "worker", "judge")}
+    assert unwritten == {f"roles.{role}.description" for role in ROLE_NAMES}
 
 
 def test_later_layers_win(tmp_path: Path, repository: Path) -> None:

@@ -102,7 +102,7 @@ def test_every_error_code_makes_its_error() -> None:
         ),
         (
             'schema = 1\nreply = [{role = "boss", task = "t", text = "a"}]\n',
-            "reply[0].role (role boss, task t): Input should be 'planner', 'worker', 'judge' or 'arbiter'",
+            "reply[0].role (role boss, task t): Input should be 'planner', 'worker', 'judge', 'verifier' or 'arbiter'",
         ),
         ('schema = 1\nreply = [{role = "judge", task = "t"}]\n', "an item needs `text`, `call` or `error`"),
         ('schema = 1\nreply = [{role = "judge", task = "t", error = "oops"}]\n', "unknown error 'oops'; known: "),

@@ -1,0 +1,118 @@
+"""Runs of a verifier's files on a commit, by the gate's own runner, narrowed to them where that is possible."""
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.judging.check import VERIFIER_CHECK, CheckSpec, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.judging.verifier_tests import VerifierFile
+from orchestrator.engine.context import RunContext
+from orchestrator.judge.gate.check_runner import CheckedTree
+from orchestrator.judge.gate.narrowed_command import narrow_to_files
+from orchestrator.judge.gate.verifier_outcomes import FileOutcomes, select_file_outcomes, select_new_outcomes
+from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID
+from worktrees.object_store.trees import write_blob
+
+_FILE_MODE = "100644"
+
+
+class VerifierTestRunner:
+    """Runs files of tests on trees that do not have them, and tells the outcomes of each.
+
+    All files run together; a file of which that tells nothing runs alone, where the command can be narrowed to it.
+    """
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._check = context.gate.checks[0]
+
+    @property
+    def is_narrow(self) -> bool:
+        """True if the gate's command can be narrowed to files."""
+        return narrow_to_files(self._check, ("x",)) is not None
+
+    @property
+    def max_files(self) -> int:
+        """The number of files that one task may have: only one where each run is one of the whole gate."""
+        if self.is_narrow:
+            return self._context.config.roles.verifier.max_files
+        return 1
+
+    async def create_commit(self, commit: CommitId, files: Sequence[VerifierFile]) -> tuple[CommitId, TreeId]:
+        """Return the commit with these files, and its tree."""
+        git, changes = self._context.repository.git, dict[str, tuple[str, str] | None]()
+        for file in files:
+            content = await self._context.journal.read_text(file.content)
+            changes[file.path] = (_FILE_MODE, await write_blob(git, content.encode("utf-8", "surrogatepass")))
+        return await self._context.commit_changes(commit, changes, "With the tests of a verifier")
+
+    async def run_files(
+        self, commit: CommitId, files: Sequence[VerifierFile], purpose: Purpose, look: int = 0
+    ) -> Mapping[str, FileOutcomes]:
+        """Return the outcomes of each file on a commit by its path; `look` counts the runs from 0.
+
+        Raises:
+            EnvironmentProblem: the check could not be started.
+        """
+        if not files:
+            return {}
+        receipt, found = await self._run_together(commit, files, purpose, look)
+        runs = {}
+        for file in files:
+            outcomes = found.get(file.path, {})
+            if not outcomes and len(files) > 1 and self.is_narrow:
+                alone, others = await self._run_together(commit, (file,), purpose, look)
+                runs[file.path] = FileOutcomes(others.get(file.path, {}), alone.key, _describe_ending(alone))
+            else:
+                runs[file.path] = FileOutcomes(outcomes, receipt.key, _describe_ending(receipt))
+        return runs
+
+    async def _run_together(
+        self, commit: CommitId, files: Sequence[VerifierFile], purpose: Purpose, look: int
+    ) -> tuple[Receipt, Mapping[str, Mapping[str, TestOutcome]]]:
+        """Return the receipt of a run with these files, and the outcomes that are known to be of one of them."""
+        mixed, tree = await self.create_commit(commit, files)
+        spec, gate = self._build_check(files), self._context.gate
+        async with gate.receipts.get_lock(spec, tree):
+            receipt = await gate.receipts.get_nth_receipt(spec, CheckedTree(mixed, tree, purpose), look)
+        if receipt.status != ReceiptStatus.COMPLETED:
+            return receipt, {}
+        outcomes = await gate.receipts.load_outcomes(receipt)
+        found = {}
+        for file in files:
+            found[file.path] = select_file_outcomes(file.path, outcomes or {})
+        if len(files) == 1 and not found[files[0].path]:
+            found[files[0].path] = await self._select_rest(commit, receipt, outcomes, purpose)
+        return receipt, found
+
+    async def _select_rest(
+        self, commit: CommitId, receipt: Receipt, outcomes: Mapping[str, TestOutcome] | None, purpose: Purpose
+    ) -> dict[str, TestOutcome]:
+        """Return what a run with one file shows of it where no id names the file: what is new, or the exit code."""
+        gate = self._context.gate
+        tree = await self._context.read_tree_id(commit)
+        if outcomes is not None:
+            known = await gate.collect_outcomes(commit, tree, purpose)
+            return select_new_outcomes(outcomes, known or {})
+        without = await gate.run_extra_check(self._check, commit, tree, purpose)
+        if without.exit_code != 0 and not self.is_narrow:
+            return {}
+        return {EXIT_CODE_ID: TestOutcome.FAILED if receipt.exit_code else TestOutcome.PASSED}
+
+    def _build_check(self, files: Sequence[VerifierFile]) -> CheckSpec:
+        spec = narrow_to_files(self._check, [file.path for file in files])
+        if spec is None:
+            return self._check.model_copy(update={"id": VERIFIER_CHECK})
+        limit_s = min(spec.timeout_s, self._context.config.roles.verifier.tests_timeout_s)
+        return spec.model_copy(update={"id": VERIFIER_CHECK, "timeout_s": limit_s})
+
+
+_ENDINGS = {
+    ReceiptStatus.TIMED_OUT: "did not end in time",
+    ReceiptStatus.OUTPUT_LIMIT: "printed too much and was stopped",
+    ReceiptStatus.KILLED: "was killed",
+}
+
+
+def _describe_ending(receipt: Receipt) -> str:
+    """Return how a run ended that did not end by itself; empty if it did."""
+    return _ENDINGS.get(receipt.status, "")

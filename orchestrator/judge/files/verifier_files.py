@@ -1,0 +1,65 @@
+"""Files that a verifier may write: new files of tests, of bounded size, that can be read as what they are."""
+
+from collections.abc import Collection
+from pathlib import PurePosixPath
+
+from orchestrator.judge.files.changed_file import PathProtection, find_path_protection
+from orchestrator.judge.source.python_syntax import parse_source
+from worktrees.safety.path_rules import find_path_objection, is_legible_path
+
+MAX_FILE_CHARS = 40_000
+_SUFFIXES = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".go", ".rb", ".java", ".kt", ".php", ".rs")
+_NO_TESTS = frozenset({"__init__", "__main__", "conftest", "setup", "index"})
+
+
+def find_file_problem(path: str, text: str, known_paths: Collection[str], taken_stems: Collection[str]) -> str:
+    """Return why a file cannot be one of a verifier's; empty if it can. Blocks while it is parsed.
+
+    Args:
+        path: relative to the repository.
+        text: its content.
+        known_paths: all paths of the base.
+        taken_stems: folded names, without suffix, of the tests of the base and of the verifier's other files.
+    """
+    if problem := _find_path_problem(path):
+        return problem
+    if path in known_paths:
+        return "the repository has this file already: write new files only"
+    if fold_stem(path) in taken_stems:
+        return f"another file of tests is called {fold_stem(path)} as well: choose another name"
+    if len(text) > MAX_FILE_CHARS:
+        return f"it has {len(text):,} characters; write at most {MAX_FILE_CHARS:,}"
+    if not text.strip():
+        return "it is empty"
+    return _find_python_problem(text) if path.endswith(".py") else ""
+
+
+def is_verifier_path(path: str) -> bool:
+    """Return True if a file of tests can lie here, by its path alone."""
+    return not _find_path_problem(path)
+
+
+def _find_path_problem(path: str) -> str:
+    place = PurePosixPath(path)
+    if objection := find_path_objection(path):
+        return f"its path cannot be used: {objection}"
+    if not is_legible_path(path):
+        return "its path has characters that nobody sees"
+    if find_path_protection(path) != PathProtection.TESTS or place.stem in _NO_TESTS or place.suffix not in _SUFFIXES:
+        return "it is no file of tests by its path: name it and put it as the project's tests are, without conftest.py"
+    return ""
+
+
+def fold_stem(path: str) -> str:
+    """Return a file's name without suffixes, as file systems compare it that do not tell case apart."""
+    return PurePosixPath(path).name.partition(".")[0].casefold()
+
+
+def _find_python_problem(text: str) -> str:
+    try:
+        parse_source(text)
+    except SyntaxError as error:
+        return f"it is no Python: line {error.lineno}: {error.msg}"
+    except (ValueError, LookupError, RecursionError, MemoryError) as error:
+        return f"it cannot be read as Python: {error}"
+    return ""

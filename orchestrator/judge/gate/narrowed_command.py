@@ -1,0 +1,90 @@
+"""The gate's command, narrowed to some files of tests, where its runner takes files and there is no shell syntax."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+
+_SHELL_SYNTAX = compile_lazily(r"[;&|<>()`$\n*?\[\]{}~#!\\]")
+_REPORT = "{report}"
+_REPORT_WORD = "REPORT-OF-THE-CHECK"
+_STOPS = frozenset({"-x", "--exitfirst", "--bail", "--maxfail"})
+_UNITTEST_FLAGS = frozenset({"-v", "--verbose", "-c", "--catch"})
+_TAKES_VALUE = compile_lazily(r"-[cpkmnoWrgt]|--[^=]+")
+
+
+def narrow_to_files(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None:
+    """Return the check as its runner runs these files and nothing else; None where that cannot be told.
+
+    What is told of the runner's options stays. A word that may be the value of an option stays as well: then more tests
+    run than were asked for, and never fewer.
+    """
+    line = spec.run.replace(_REPORT, _REPORT_WORD)
+    if _SHELL_SYNTAX.search(line):
+        return None
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None
+    for place, word in enumerate(words):
+        narrow = _find_runner(words, place, word)
+        if narrow is not None:
+            rest = list(narrow(words[place + 1 :]))
+            files = [shlex.quote(path) for path in paths]
+            kept = [shlex.quote(word) for word in (*words[: place + 1], *rest)]
+            run = " ".join((*kept, *files)).replace(_REPORT_WORD, _REPORT)
+            return spec.model_copy(update={"run": _unquote_variables(run)})
+    return None
+
+
+def _unquote_variables(run: str) -> str:
+    """Return the line with assignments before the command as the shell takes them: with the value alone in quotes."""
+    return re.sub(r"'([A-Za-z_][A-Za-z0-9_]*)=([^']*)'", r"\1='\2'", run)
+
+
+_Narrow = Callable[[Sequence[str]], Iterator[str]]
+
+
+def _find_runner(words: Sequence[str], place: int, word: str) -> _Narrow | None:
+    name = word.rpartition("/")[2]
+    before = words[place - 1] if place else ""
+    if name == "unittest" and before == "-m":
+        rest = words[place + 1 :]
+        is_plain = not {"-s", "-p", "-t", "-k", "--start-directory", "--pattern"} & set(rest)
+        return _keep_unittest_flags if is_plain else None
+    if name == "node" and "--test" not in words[place + 1 :]:
+        return None
+    return _RUNNERS.get(name)
+
+
+def _keep_unittest_flags(words: Sequence[str]) -> Iterator[str]:
+    for word in words:
+        if word in _UNITTEST_FLAGS:
+            yield word
+
+
+def _keep_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield the options, and words that may be their values, without those that end a run early."""
+    before = ""
+    for word in words:
+        is_option = word.startswith("-") and word != "--"
+        is_value = not is_option and before not in _STOPS and _TAKES_VALUE.fullmatch(before) is not None
+        if is_value or (is_option and word.partition("=")[0] not in _STOPS):
+            yield word
+        before = word if is_option else ""
+
+
+def _keep_vitest_words(words: Sequence[str]) -> Iterator[str]:
+    if words[:1] == ["run"]:
+        yield "run"
+        words = words[1:]
+    yield from _keep_options(words)
+
+
+_RUNNERS: Mapping[str, _Narrow] = {
+    **dict.fromkeys(("pytest", "py.test", "node", "mocha", "jest"), _keep_options),
+    "vitest": _keep_vitest_words,
+}
+"""Runners that take files as words → what they keep of a command's words."""

@@ -1,0 +1,109 @@
+"""The outcomes of a verifier's files: which of a run's tests are theirs, and whether they end as was told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from orchestrator.domain.judging.check import PASSED_OUTCOMES, Outcomes, TestOutcome
+from orchestrator.domain.judging.verifier_tests import BaseOutcome
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.judge.reports import is_test_id
+
+MAX_TESTS = 300
+"""Tests of one file; nobody writes more by hand."""
+_SHOWN = 8
+_BETWEEN_PARTS = compile_lazily(r"[./\\\s]+")
+_FAILED_IMPORT = "_FailedTest"
+"""The class of unittest's own in which a module fails that cannot be imported."""
+
+
+@dataclass(frozen=True)
+class FileOutcomes:
+    """The outcomes of one file's tests in a run; `ending` says how the run ended if not by itself."""
+
+    outcomes: Outcomes
+    receipt: str
+    ending: str = ""
+
+    @property
+    def red_tests(self) -> tuple[str, ...]:
+        """The tests that are red."""
+        return tuple(sorted(test for test, outcome in self.outcomes.items() if outcome.is_red))
+
+    @property
+    def has_passed(self) -> bool:
+        """True if one of its tests passed."""
+        return not PASSED_OUTCOMES.isdisjoint(self.outcomes.values())
+
+
+def select_file_outcomes(path: str, outcomes: Outcomes) -> dict[str, TestOutcome]:
+    """Return the outcomes whose ids name a file, by its path or as a module."""
+    stem = PurePosixPath(path).name.partition(".")[0]
+    found = {}
+    for test, outcome in outcomes.items():
+        if path in test or stem in _list_module_parts(test):
+            found[test] = outcome
+    return found
+
+
+def _list_module_parts(test: str) -> list[str]:
+    """Return the parts of what an id names as the place of a test, without the name of the test itself."""
+    place, separator, _ = test.partition("::")
+    parts = _BETWEEN_PARTS.split(place)
+    if separator or not is_test_id(test) or _FAILED_IMPORT in parts:
+        return parts
+    return parts[:-1]
+
+
+def select_new_outcomes(outcomes: Outcomes, known: Outcomes) -> dict[str, TestOutcome]:
+    """Return the outcomes of what did not run on the same tree without the file."""
+    return {test: outcome for test, outcome in outcomes.items() if test not in known}
+
+
+def find_base_problem(told: BaseOutcome, run: FileOutcomes) -> str:
+    """Return why a file did not do on the base what was told of it; empty if it did."""
+    if run.ending:
+        return f"the run {run.ending} on the base"
+    if not run.outcomes:
+        return "none of its tests ran on the base: put it where the project's runner finds tests, and name it like one"
+    if len(run.outcomes) > MAX_TESTS:
+        return f"it has {len(run.outcomes)} tests; write at most {MAX_TESTS}"
+    red = join_limited(run.red_tests, _SHOWN)
+    if told == BaseOutcome.NEW_BEHAVIOUR:
+        if run.red_tests:
+            return ""
+        return "it was told to be new-behaviour, and all its tests pass on the base, where nothing has changed yet"
+    if run.red_tests:
+        return f"it was told to be characterisation, and on the base these fail: {red}"
+    if not run.has_passed:
+        return "it was told to be characterisation, and none of its tests passed on the base"
+    return ""
+
+
+def list_candidate_failures(path: str, runs: Sequence[FileOutcomes]) -> tuple[str, ...]:
+    """Return the tests of a file that are red in every run of a candidate; the file itself where none came to its end.
+
+    Raises:
+        ValueError: there is no run.
+    """
+    found = [_list_failures(path, run) for run in runs]
+    if not found:
+        raise ValueError(f"{path} was not run")
+    return tuple(test for test in found[0] if all(test in other for other in found[1:]))
+
+
+def _list_failures(path: str, run: FileOutcomes) -> tuple[str, ...]:
+    if run.ending or not (run.red_tests or run.has_passed):
+        return (path,)
+    return run.red_tests
+
+
+def exclude_dropped_tests(failures: Mapping[str, Sequence[str]], dropped: frozenset[str]) -> dict[str, tuple[str, ...]]:
+    """Return path → failures without tests and files that a judge dropped."""
+    kept = {}
+    for path, tests in failures.items():
+        standing = tuple(test for test in tests if test not in dropped)
+        if standing and path not in dropped:
+            kept[path] = standing
+    return kept

@@ -1,0 +1,140 @@
+"""The verifier: reads a task and the base, writes tests that the result has to pass, and never sees the result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from orchestrator.agent.session_spec import SessionSpec, index_tools
+from orchestrator.agent.tools import files
+from orchestrator.agent.tools.base import ToolArguments
+from orchestrator.agent.tools.harness import build_submit_tool
+from orchestrator.domain.ids import build_verifier_session_id
+from orchestrator.domain.judging.verifier_tests import BaseOutcome
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.ports.hands import Workspace
+from orchestrator.ports.roles import ProposedFile, ProposedTests, SessionFailure, TryTests, VerifierBrief
+from prompts import fence_text
+from roles.brief_text import format_bullets
+from roles.role_context import RoleContext
+
+_TOLD_WORDS: Mapping[str, BaseOutcome] = {
+    **dict.fromkeys(("red", "fail", "fails", "failing", "failed", "new"), BaseOutcome.NEW_BEHAVIOUR),
+    **dict.fromkeys(("new-behavior", "new_behaviour", "new_behavior"), BaseOutcome.NEW_BEHAVIOUR),
+    **dict.fromkeys(("green", "pass", "passes", "passing", "passed"), BaseOutcome.CHARACTERISATION),
+    **dict.fromkeys(("characterization", "regression"), BaseOutcome.CHARACTERISATION),
+}
+"""Other words in which models tell how tests end on the base."""
+_MAX_SHOWN = 60
+
+
+class TestFileAnswer(ToolArguments):
+    """One file of tests."""
+
+    __test__ = False  # pytest would take it for a test class
+
+    path: str = Field(description="A new file where the project's runner finds tests, relative to the repository.")
+    text: str = Field(description="The whole content.")
+    base: BaseOutcome = Field(
+        BaseOutcome.NEW_BEHAVIOUR,
+        description="new-behaviour: at least one of its tests fails before the task is done. "
+        "characterisation: all pass before, and have to go on passing.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_names(cls, data: object) -> object:
+        return _rename_first(data, {"text": ("code", "source", "body"), "base": ("expected", "expectation", "told")})
+
+    @field_validator("base", mode="before")
+    @classmethod
+    def _accept_other_words(cls, told: object) -> object:
+        if isinstance(told, str):
+            word = told.strip().lower()
+            return _TOLD_WORDS.get(word, word)
+        return told
+
+
+class VerifierAnswer(ToolArguments):
+    """A verifier's answer."""
+
+    files: tuple[TestFileAnswer, ...] = Field((), description="The files; none if the task cannot be tested.")
+    summary: str = Field("", description="Which point each test shows, or why there is none.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_names(cls, data: object) -> object:
+        renamed = _rename_first(data, {"files": ("tests", "test_files"), "summary": ("why", "rationale", "notes")})
+        if isinstance(renamed, dict) and isinstance(renamed.get("files"), dict):
+            return renamed | {"files": [renamed["files"]]}
+        return renamed
+
+    def build_files(self) -> tuple[ProposedFile, ...]:
+        """Return the files as the harness tries them; a path is taken from the repository's top."""
+        proposed = []
+        for file in self.files:
+            proposed.append(ProposedFile(path=file.path.removeprefix("./"), text=file.text, told=file.base))
+        return tuple(proposed)
+
+
+def _rename_first(data: object, names: Mapping[str, tuple[str, ...]]) -> Any:  # noqa: ANN401  any JSON
+    """Return arguments with the usual other names of those that are left out taken for them."""
+    if not isinstance(data, dict):
+        return data
+    renamed = dict(data)
+    for name, others in names.items():
+        used = [other for other in others if other in renamed]
+        if used and name not in renamed:
+            renamed[name] = renamed.pop(used[0])
+    return renamed
+
+
+class ModelVerifier:
+    """A `ports.Verifier` that asks the model configured under [roles.verifier]."""
+
+    def __init__(self, around: RoleContext) -> None:
+        self._around = around
+
+    async def write_tests(
+        self, brief: VerifierBrief, workspace: Workspace, try_tests: TryTests
+    ) -> ProposedTests | SessionFailure:
+        """Return the tests that it ends with; it reads the base, and each submission was tried with `try_tests`."""
+
+        async def find_problems(answer: VerifierAnswer) -> tuple[str, ...]:
+            return tuple(await try_tests(answer.build_files()))
+
+        prompt = self._around.prompts.load_prompt("verifier")
+        spec = SessionSpec(
+            id=build_verifier_session_id(brief.task.id),
+            role="verifier",
+            task=brief.task.id,
+            settings=self._around.config.roles.verifier,
+            prompt=prompt.sha,
+            system=prompt.render_text(max_files=str(brief.max_files)),
+            brief=self._render_brief(brief),
+            tools=index_tools(
+                files.build_list_tool(workspace),
+                files.build_search_tool(workspace),
+                files.build_read_tool(workspace),
+                build_submit_tool("submit_tests", "Submit your tests.", VerifierAnswer, find_problems),
+            ),
+            workspace=workspace,
+        )
+        answer = await self._around.hold_session(spec, VerifierAnswer)
+        if isinstance(answer, SessionFailure):
+            return answer
+        return ProposedTests(files=answer.build_files(), summary=answer.summary)
+
+    def _render_brief(self, brief: VerifierBrief) -> str:
+        task = brief.task
+        examples = "\n\n".join(f"{piece.title}\n{fence_text(piece.label, piece.text)}" for piece in brief.examples)
+        return self._around.prompts.load_prompt("verifier-brief").render_text(
+            task=task.id,
+            title=task.title,
+            outcome=task.outcome,
+            acceptance=format_bullets(task.acceptance, "- the outcome holds"),
+            non_goals="; ".join(task.non_goals) or "everything the outcome does not need",
+            gate=brief.gate,
+            tests=join_limited(brief.test_paths, _MAX_SHOWN) or "none so far",
+            examples=examples or "The project has no test that could be shown.",
+        )

@@ -1,0 +1,151 @@
+"""A verifier in a run: it writes tests from the task alone, and they keep out what the project's own tests let pass."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.commands.definitions import Retry
+from orchestrator.domain.event.work import SessionStarted
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.check import VERIFIER_CHECK
+from orchestrator.domain.judging.verifier_tests import VerificationState
+from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.run_control.control import send_command
+from tests.loopback.builders import reply
+from tests.running.goals import Bench, status
+from tests.running.projects import GATE_FLAGS, git
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
+
+HEAD = "import unittest\n\nfrom half import half\n\n\nclass HalfTest(unittest.TestCase):\n"
+GOOD = HEAD + "    def test_seven(self):\n        self.assertEqual(half(7), 3.5)\n"
+WRONG = HEAD + "    def test_seven(self):\n        self.assertEqual(half(7), 4)\n"
+RIGHT_CODE = "def half(n):\n    return n / 2\n"
+WRONG_CODE = "def half(n):\n    return n // 2\n"
+TASK = {"key": "half", "outcome": "half(n) in half.py returns n divided by two.", "acceptance": ["half(3) is 1.5"]}
+
+
+def file(text: str, path: str = "test_half_of.py", **more: Any) -> dict[str, Any]:
+    return {"path": path, "text": text, **more}
+
+
+def submits(*files: dict[str, Any]) -> ScriptedReply:
+    return uses("verifier", "half", "submit_tests", files=list(files), summary="halves")
+
+
+def attempt(code: str, *before: ScriptedReply) -> list[ScriptedReply]:
+    return [*before, writes("half", "half.py", code), worker_ends("half", "SECRET WORDS OF THE WORKER")]
+
+
+def script(*items: ScriptedReply, draft: dict[str, Any] | None = None) -> list[ScriptedReply]:
+    return [plans("root", TASK | (draft or {})), *items, reviews("half", points=1), planner_ends(), judges()]
+
+
+async def run(bench: Bench, *items: ScriptedReply, draft: dict[str, Any] | None = None, **verifier: Any) -> RunExit:
+    """A run of one task, with a verifier for every task unless it is said otherwise."""
+    whole = script(*items, draft=draft)
+    model = {"model": write_script(bench.root / "script.json", whole)}
+    roles = {"planner": model, "worker": model, "judge": model, "verifier": {**model, "when": "always", **verifier}}
+    return await bench.run(*whole, roles=roles, run={"max_attempts": 2})
+
+
+def task(ended: RunExit) -> TaskState:
+    return ended.state.tasks[TaskId("half")]
+
+
+def verification(ended: RunExit) -> VerificationState:
+    found = task(ended).verification
+    assert found is not None
+    return found
+
+
+def kinds(ended: RunExit) -> Sequence[str]:
+    verdicts = task(ended).verdicts
+    return [verdict.verdict.kind.value for verdict in verdicts]
+
+
+async def test_a_change_that_the_projects_tests_let_pass_goes_back_until_it_passes_the_verifiers(bench: Bench) -> None:
+    ended = await run(bench, submits(file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE))
+    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    first = task(ended).verdicts[0].verdict
+    assert first.cause == EndCause.REFUSED_BY_VERIFIER
+    assert first.verifier_failures == ("test_half_of.HalfTest.test_seven",)
+    assert "AssertionError: 3 != 3.5" in "\n".join(first.reasons)
+    kept = [receipt for receipt in ended.state.receipts.values() if receipt.kind == VERIFIER_CHECK]
+    assert kept[0].command == f"{GATE_FLAGS['command']} test_half_of.py"
+
+
+async def test_the_verifier_is_told_the_task_and_no_word_of_the_worker(bench: Bench) -> None:
+    ended = await run(bench, submits(file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE))
+    events = [one.event for one in read_all_events(ended.directory.journal)]
+    (started,) = [one for one in events if isinstance(one, SessionStarted) and one.role == "verifier"]
+    told = started.system.head + started.brief.head
+    assert "half(3) is 1.5" in told and "class CalcTest" in told
+    assert "SECRET WORDS" not in told and "n // 2" not in told
+
+
+async def test_a_worker_contests_a_wrong_test_once_and_a_judge_drops_it(bench: Bench) -> None:
+    contests = uses("worker", "half", "contest_test", test="test_seven", why="the task says divided, not rounded")
+    rules = uses("judge", "half", "submit_verdict", decision="drop", reasons=["the task says divided by two"])
+    ended = await run(bench, submits(file(WRONG)), *attempt(RIGHT_CODE), *attempt(RIGHT_CODE, contests), rules)
+    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    (contest,) = verification(ended).contests
+    assert (contest.test, contest.is_dropped) == ("test_half_of.HalfTest.test_seven", True)
+    assert contest.reasons == ("the task says divided by two",)
+
+
+async def test_a_test_that_stands_and_stays_red_ends_the_task_and_a_person_can_have_it_tried_without(
+    bench: Bench,
+) -> None:
+    contests = uses("worker", "half", "contest_test", test="test_half_of.HalfTest.test_seven", why="it is wrong")
+    rules = uses("judge", "half", "submit_verdict", decision="keep", reasons=["the task says so"])
+    items = [submits(file(WRONG)), *attempt(RIGHT_CODE), *attempt(RIGHT_CODE, contests), rules]
+    ended = await run(bench, *items)
+    assert (status(ended, "half"), task(ended).cause) == (TaskStatus.REJECTED, EndCause.REFUSED_BY_VERIFIER)
+    send_command(ended.directory, Retry(task=TaskId("half")))
+    again = await bench.resume(*script(*items, *attempt(RIGHT_CODE)))
+    assert status(again, "half") == TaskStatus.MERGED
+
+
+async def test_what_is_no_test_or_does_not_do_as_was_told_goes_back_twice_and_then_does_not_count(bench: Bench) -> None:
+    bad = [
+        file("import unittest\n", "conftest.py"),
+        file("def half(:\n", "test_broken.py"),
+        file(HEAD.replace("half", "calc") + "    pass\n", "half_checks.py"),
+        file("import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n", "test_idle.py"),
+    ]
+    rambling = reply("I would test it like this: assert half(3) == 1.5", role="verifier", task="half")
+    other_names = uses("verifier", "half", "submit_tests", tests=[{"file_path": "test_half_of.py", "code": GOOD}, *bad])
+    ended = await run(
+        bench, rambling, other_names, submits(*bad, file(GOOD)), submits(file(GOOD), *bad), *attempt(WRONG_CODE),
+        *attempt(RIGHT_CODE), max_files=8,
+    )  # fmt: skip
+    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    assert [counted.path for counted in verification(ended).files] == ["test_half_of.py"]
+    problems = {one.path: one.problem for one in verification(ended).trials[-1].problems}
+    assert {path: text.partition(":")[0] for path, text in problems.items()} == {
+        "conftest.py": "it is no file of tests by its path",
+        "test_broken.py": "it is no Python",
+        "half_checks.py": "it is no file of tests by its path",
+        "test_idle.py": "it was told to be new-behaviour, and all its tests pass on the base, where nothing has "
+        "changed yet",
+    }
+
+
+async def test_tests_land_with_the_change_where_the_plan_says_so(bench: Bench) -> None:
+    ended = await run(bench, submits(file(GOOD)), *attempt(RIGHT_CODE), draft={"lands_tests": True})
+    assert status(ended, "half") == TaskStatus.MERGED
+    landed = git(bench.repository, "ls-tree", "-r", "--name-only", str(ended.state.head)).splitlines()
+    assert landed == [".gitignore", "calc.py", "half.py", "test_calc.py", "test_half_of.py"]
+
+
+async def test_a_change_with_tests_of_its_own_needs_no_verifier_unless_its_plan_says_so(bench: Bench) -> None:
+    own = writes("half", "test_half.py", GOOD)
+    ended = await run(bench, *attempt(WRONG_CODE.replace("//", "/"), own), when="no-tests")
+    assert (status(ended, "half"), task(ended).verification) == (TaskStatus.MERGED, None)

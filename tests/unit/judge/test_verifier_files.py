@@ -1,0 +1,120 @@
+"""The files of a verifier: which it may write, how the gate runs them, and which outcomes are theirs."""
+
+import pytest
+
+from orchestrator.domain.judging.check import CheckSpec, ReportFormat, TestOutcome
+from orchestrator.domain.judging.verifier_tests import BaseOutcome
+from orchestrator.judge.files.verifier_files import MAX_FILE_CHARS, find_file_problem
+from orchestrator.judge.gate.narrowed_command import narrow_to_files
+from orchestrator.judge.gate.verifier_outcomes import (
+    FileOutcomes,
+    find_base_problem,
+    list_candidate_failures,
+    select_file_outcomes,
+)
+
+PASSED, FAILED, ERROR, SKIPPED = TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.ERROR, TestOutcome.SKIPPED
+
+
+def narrowed(run: str) -> str | None:
+    spec = narrow_to_files(CheckSpec(id="gate", run=run, report=ReportFormat.AUTO), ["tests/test_a.py"])
+    return spec.run if spec else None
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pytest", "pytest tests/test_a.py"),
+        ("python -m pytest -q -x tests", "python -m pytest -q tests/test_a.py"),
+        ("uv run pytest -n 2 --maxfail=1 tests/unit", "uv run pytest -n 2 tests/test_a.py"),
+        ("pytest --maxfail 1 -m 'not slow' tests", "pytest -m 'not slow' tests/test_a.py"),
+        ("pytest --cov pkg -q", "pytest --cov pkg -q tests/test_a.py"),
+        ("A='x y' pytest --junitxml={report}", "A='x y' pytest --junitxml={report} tests/test_a.py"),
+        ("python3 -m unittest -v", "python3 -m unittest -v tests/test_a.py"),
+        ("python3 -m unittest discover -v", "python3 -m unittest -v tests/test_a.py"),
+        ("node --test --test-reporter=tap", "node --test --test-reporter=tap tests/test_a.py"),
+        ("npx vitest run --reporter=junit src", "npx vitest run --reporter=junit tests/test_a.py"),
+    ],
+)
+def test_a_runner_that_takes_files_runs_these_alone(command: str, expected: str) -> None:
+    assert narrowed(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["make test", "pytest && flake8", "pytest tests/*.py", "cargo test", "node tests.js", "tox -e py", "pytest 'a",
+     "python3 -m unittest discover -s tests"],
+)  # fmt: skip
+def test_any_other_command_is_left_whole(command: str) -> None:
+    assert narrowed(command) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "problem"),
+    [
+        ("tests/test_new.py", "def test(): pass\n", ""),
+        ("src/new.spec.ts", "not ( python", ""),
+        ("tests/conftest.py", "", "it is no file of tests by its path"),
+        ("tests/__init__.py", "", "it is no file of tests by its path"),
+        ("shop/new.py", "x = 1\n", "it is no file of tests by its path"),
+        ("tests/data.json", "{}", "it is no file of tests by its path"),
+        ("tests/../test_new.py", "x = 1\n", "its path cannot be used"),
+        ("/test_new.py", "x = 1\n", "its path cannot be used"),
+        ("tests/pytest.py", "x = 1\n", "it is no file of tests by its path"),
+        ("tests/test_old.py", "x = 1\n", "the repository has this file already"),
+        ("test/test_OLD.py", "x = 1\n", "another file of tests is called test_old"),
+        ("tests/test_new.py", "def test(:\n", "it is no Python: line 1"),
+        ("tests/test_new.py", " \n", "it is empty"),
+        ("tests/test_new.py", "#" * (MAX_FILE_CHARS + 1), "it has 40,001 characters"),
+    ],
+)
+def test_only_new_legible_files_of_tests_may_be_written(path: str, text: str, problem: str) -> None:
+    found = find_file_problem(path, text, {"tests/test_old.py"}, {"test_old"})
+    assert found.startswith(problem) and bool(found) == bool(problem)
+
+
+def test_outcomes_are_of_the_file_that_their_place_names() -> None:
+    outcomes = {
+        "tests.test_a::test_one": PASSED,
+        "tests.test_a.TestClass::test_two": FAILED,
+        "(collection) tests.test_a": ERROR,
+        "tests.test_b::test_a": PASSED,
+        "test_b.T.test_a": PASSED,
+        "unittest.loader._FailedTest.test_a": ERROR,
+        "tests/test_a.py > adds": PASSED,
+    }
+    assert list(select_file_outcomes("tests/test_a.py", outcomes)) == [
+        "tests.test_a::test_one",
+        "tests.test_a.TestClass::test_two",
+        "(collection) tests.test_a",
+        "unittest.loader._FailedTest.test_a",
+        "tests/test_a.py > adds",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "outcomes", "ending", "is_good"),
+    [
+        (BaseOutcome.NEW_BEHAVIOUR, {"a": FAILED, "b": PASSED}, "", True),
+        (BaseOutcome.NEW_BEHAVIOUR, {"(collection) a": ERROR}, "", True),
+        (BaseOutcome.NEW_BEHAVIOUR, {"a": PASSED}, "", False),
+        (BaseOutcome.NEW_BEHAVIOUR, {"a": SKIPPED}, "", False),
+        (BaseOutcome.NEW_BEHAVIOUR, {}, "", False),
+        (BaseOutcome.NEW_BEHAVIOUR, {"a": FAILED}, "did not end in time", False),
+        (BaseOutcome.CHARACTERISATION, {"a": PASSED, "b": SKIPPED}, "", True),
+        (BaseOutcome.CHARACTERISATION, {"a": PASSED, "b": FAILED}, "", False),
+        (BaseOutcome.CHARACTERISATION, {"a": SKIPPED}, "", False),
+    ],
+)
+def test_a_file_counts_that_ends_on_the_base_as_was_told(
+    told: BaseOutcome, outcomes: dict[str, TestOutcome], ending: str, is_good: bool
+) -> None:
+    assert (find_base_problem(told, FileOutcomes(outcomes, "r", ending)) == "") == is_good
+
+
+def test_a_candidate_fails_what_is_red_in_every_run_and_a_file_of_which_nothing_passed() -> None:
+    first, second = FileOutcomes({"a": FAILED, "b": FAILED, "c": PASSED}, "r"), FileOutcomes({"a": FAILED}, "s")
+    assert list_candidate_failures("f", [first, second]) == ("a",)
+    assert list_candidate_failures("f", [FileOutcomes({"a": PASSED}, "r")]) == ()
+    assert list_candidate_failures("f", [FileOutcomes({"a": SKIPPED}, "r")]) == ("f",)
+    assert list_candidate_failures("f", [FileOutcomes({}, "r", "did not end in time")]) == ("f",)
