@@ -7,15 +7,31 @@ from pydantic import Field, field_validator, model_validator
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools import files
-from orchestrator.agent.tools.base import ToolArguments
+from orchestrator.agent.tools.base import AnyTool, ToolArguments
 from orchestrator.agent.tools.harness import build_submit_tool
-from orchestrator.domain.ids import build_verifier_session_id
+from orchestrator.domain.ids import (
+    GOAL_VERIFIER_SESSION,
+    ROOT_TASK,
+    SessionId,
+    TaskId,
+    build_verifier_session_id,
+)
 from orchestrator.domain.judging.verifier_tests import BaseOutcome
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import ProposedFile, ProposedTests, SessionFailure, TryTests, VerifierBrief
+from orchestrator.ports.roles import (
+    GoalBrief,
+    ProposedCheck,
+    ProposedChecks,
+    ProposedFile,
+    ProposedTests,
+    SessionFailure,
+    TryChecks,
+    TryTests,
+    VerifierBrief,
+)
 from prompts import fence_text
-from roles.brief_text import format_bullets
+from roles.brief_text import format_bullets, format_contract
 from roles.role_context import RoleContext
 
 _TOLD_WORDS: Mapping[str, BaseOutcome] = {
@@ -26,6 +42,8 @@ _TOLD_WORDS: Mapping[str, BaseOutcome] = {
 }
 """Other words in which models tell how tests end on the base."""
 _MAX_SHOWN = 60
+_GOAL_TRIALS = 3
+"""Submissions of checks of a goal that are sent back where one cannot be run, the last one excepted."""
 
 
 class TestFileAnswer(ToolArguments):
@@ -77,6 +95,33 @@ class VerifierAnswer(ToolArguments):
         return tuple(proposed)
 
 
+class GoalCheckAnswer(ToolArguments):
+    """One check of the goal."""
+
+    text: str = Field(description="What has to hold, in a sentence.")
+    command: str = Field("", description="A command that exits 0 if it holds; empty where a file of tests shows it.")
+    path: str = Field("", description="Instead of a command: a new file where the project's runner finds tests.")
+    test: str = Field("", description="The whole content of that file.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_names(cls, data: object) -> object:
+        return _rename_first(data, {"test": ("code", "source", "body"), "text": ("description", "title", "criterion")})
+
+
+class GoalChecksAnswer(ToolArguments):
+    """A verifier's checks of a goal."""
+
+    checks: tuple[GoalCheckAnswer, ...] = Field((), description="The checks; none if nothing can be checked so.")
+
+    def build_checks(self) -> tuple[ProposedCheck, ...]:
+        """Return the checks as the harness tries them."""
+        proposed = []
+        for check in self.checks:
+            proposed.append(ProposedCheck(**check.model_dump() | {"path": check.path.removeprefix("./")}))
+        return tuple(proposed)
+
+
 def _rename_first(data: object, names: Mapping[str, tuple[str, ...]]) -> Any:  # noqa: ANN401  any JSON
     """Return arguments with the usual other names of those that are left out taken for them."""
     if not isinstance(data, dict):
@@ -104,26 +149,66 @@ class ModelVerifier:
             return tuple(await try_tests(answer.build_files()))
 
         prompt = self._around.prompts.load_prompt("verifier")
-        spec = SessionSpec(
-            id=build_verifier_session_id(brief.task.id),
-            role="verifier",
-            task=brief.task.id,
-            settings=self._around.config.roles.verifier,
-            prompt=prompt.sha,
-            system=prompt.render_text(max_files=str(brief.max_files)),
-            brief=self._render_brief(brief),
-            tools=index_tools(
-                files.build_list_tool(workspace),
-                files.build_search_tool(workspace),
-                files.build_read_tool(workspace),
-                build_submit_tool("submit_tests", "Submit your tests.", VerifierAnswer, find_problems),
-            ),
-            workspace=workspace,
-        )
+        tool = build_submit_tool("submit_tests", "Submit your tests.", VerifierAnswer, find_problems)
+        session, system = build_verifier_session_id(brief.task.id), prompt.render_text(max_files=str(brief.max_files))
+        brief_text = self._render_brief(brief)
+        spec = self._build_spec(session, brief.task.id, workspace, prompt.sha, system, brief_text, tool)
         answer = await self._around.hold_session(spec, VerifierAnswer)
         if isinstance(answer, SessionFailure):
             return answer
         return ProposedTests(files=answer.build_files(), summary=answer.summary)
+
+    async def propose_checks(
+        self, brief: GoalBrief, workspace: Workspace, try_checks: TryChecks
+    ) -> ProposedChecks | SessionFailure:
+        """Return checks of a goal; each submission was tried with `try_checks`, and the last one is taken."""
+        trials = 0
+
+        async def find_problems(answer: GoalChecksAnswer) -> tuple[str, ...]:
+            nonlocal trials
+            trials += 1
+            problems = tuple(await try_checks(answer.build_checks()))
+            return problems if trials < _GOAL_TRIALS else ()
+
+        prompt = self._around.prompts.load_prompt("verifier-goal")
+        brief_text = self._around.prompts.load_prompt("verifier-goal-brief").render_text(
+            goal=brief.goal, contract=format_contract(brief.contract), gate=brief.gate
+        )
+        tool = build_submit_tool("submit_checks", "Submit your checks.", GoalChecksAnswer, find_problems)
+        system = prompt.render_text(max_checks=str(brief.max_checks))
+        spec = self._build_spec(GOAL_VERIFIER_SESSION, ROOT_TASK, workspace, prompt.sha, system, brief_text, tool)
+        answer = await self._around.hold_session(spec, GoalChecksAnswer)
+        if isinstance(answer, SessionFailure):
+            return answer
+        return ProposedChecks(checks=answer.build_checks())
+
+    def _build_spec(
+        self,
+        session: SessionId,
+        task: TaskId,
+        workspace: Workspace,
+        prompt: str,
+        system: str,
+        brief: str,
+        submit: AnyTool,
+    ) -> SessionSpec:
+        """Return a conversation that can read the repository, and ends with `submit`."""
+        return SessionSpec(
+            id=session,
+            role="verifier",
+            task=task,
+            settings=self._around.config.roles.verifier,
+            prompt=prompt,
+            system=system,
+            brief=brief,
+            tools=index_tools(
+                files.build_list_tool(workspace),
+                files.build_search_tool(workspace),
+                files.build_read_tool(workspace),
+                submit,
+            ),
+            workspace=workspace,
+        )
 
     def _render_brief(self, brief: VerifierBrief) -> str:
         task = brief.task

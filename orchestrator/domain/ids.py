@@ -141,6 +141,10 @@ def build_verifier_session_id(task: TaskId) -> SessionId:
     return SessionId(f"verify:{task}")
 
 
+GOAL_VERIFIER_SESSION = SessionId("verify-goal:root")
+"""The name of the verifier's conversation about the goal itself."""
+
+
 def build_contest_session_id(task: TaskId, number: int, place: int) -> SessionId:
     """Return the name of the judge's conversation about a contested test; `place` counts those of an attempt."""
     return SessionId(f"contest:{task}@{number}.{place}")

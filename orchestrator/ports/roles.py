@@ -155,6 +155,34 @@ TryTests = Callable[[Sequence[ProposedFile]], Awaitable[Sequence[str]]]
 """Runs files on the base and returns what has to be mended; nothing once they are taken as they are."""
 
 
+class GoalBrief(FrozenModel):
+    """The brief of a verifier that makes checks of a goal before anything is planned."""
+
+    goal: str
+    contract: Contract
+    gate: str
+    max_checks: int
+
+
+class ProposedCheck(FrozenModel):
+    """A check of the goal: in words, and by a `command`, or by a file of tests at `path`."""
+
+    text: str
+    command: str = ""
+    path: str = ""
+    test: str = ""
+
+
+class ProposedChecks(FrozenModel):
+    """The checks that a verifier ends with."""
+
+    checks: tuple[ProposedCheck, ...] = ()
+
+
+TryChecks = Callable[[Sequence[ProposedCheck]], Awaitable[Sequence[str]]]
+"""Runs checks on the base and returns what has to be mended; nothing once they are taken as they are."""
+
+
 class ContestBrief(FrozenModel):
     """The brief of a judge who decides on a contested test: the task, the test's file, the change, and who says what.
 
@@ -235,6 +263,11 @@ class Verifier(Protocol):
         self, brief: VerifierBrief, workspace: Workspace, try_tests: TryTests
     ) -> ProposedTests | SessionFailure:
         """Return the tests that it ends with; each submission was tried with `try_tests`."""
+
+    async def propose_checks(
+        self, brief: GoalBrief, workspace: Workspace, try_checks: TryChecks
+    ) -> ProposedChecks | SessionFailure:
+        """Return checks of a goal; each submission was tried with `try_checks`."""
 
 
 class Roles(Protocol):

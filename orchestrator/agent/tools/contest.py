@@ -41,11 +41,11 @@ def build_contest_tool(ledger: Ledger, task: TaskId, attempt: int, tests: Sequen
 
 
 def _find_named_test(name: str, tests: Sequence[str]) -> str | None:
-    """Return the test of this name; models also say its last part, or more than the name."""
+    """Return the test of this name; models also say a part of it, or more than the name."""
     wanted = name.strip()
     if wanted in tests:
         return wanted
-    fitting = [test for test in tests if wanted and (test.endswith(wanted) or test in wanted)]
+    fitting = [test for test in tests if wanted and (wanted in test or test in wanted)]
     if len(fitting) == 1:
         return fitting[0]
     return None

@@ -7,6 +7,7 @@ from typing import Literal
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CRITERION_ID_PATTERN
+from orchestrator.domain.judging.verifier_tests import VerifierFile
 
 GOAL_CRITERION, GATE_CRITERION = "goal", "gate"
 """The criteria that every contract has: the goal itself, and that nothing which worked is lost."""
@@ -17,11 +18,15 @@ class ContractAltered(ValueError):
 
 
 class Criterion(FrozenModel):
-    """One thing that must hold at the end; `command` is how the harness checks it, where that is possible."""
+    """One thing that must hold at the end; `command` is how the harness checks it, where that is possible.
+
+    `files` are tests of a verifier that stand in the tree that the command runs on, and in no other.
+    """
 
     id: str
     text: str
     command: str | None = None
+    files: tuple[VerifierFile, ...] = ()
 
     @property
     def check(self) -> str:

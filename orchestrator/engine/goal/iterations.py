@@ -6,7 +6,7 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
 from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, build_contract_subject
-from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
+from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion, IterationVerdict
 from orchestrator.domain.run.state import RunState, TaskState
@@ -17,6 +17,8 @@ from orchestrator.engine.goal.planning import build_root_task, build_task_report
 from orchestrator.engine.judging.attempt_verdict import summarize_receipt
 from orchestrator.engine.pull_request.forge_checks import wait_for_landed_checks
 from orchestrator.engine.pull_request.proposal import close_for_restart
+from orchestrator.engine.verification.criterion_runs import run_criterion_command
+from orchestrator.engine.verification.goal_checks import propose_criteria
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.judge.verdict.contract import CriterionProof, settle_contract_verdict
@@ -43,14 +45,14 @@ async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
         EnvironmentProblem: a command cannot be run, so nothing could ever meet its criterion.
     """
     run = context.state.run
-    for criterion, spec in _iterate_command_criteria(context, contract):
-        receipt = await context.gate.run_extra_check(spec, run.base, run.base_tree, Purpose("contract"))
+    for criterion in _iterate_command_criteria(contract):
+        receipt = await run_criterion_command(context, criterion, run.base, Purpose("contract"))
         _require_started(criterion, receipt)
         if receipt.exit_code in _NOT_FOUND:
             raise EnvironmentProblem(
-                f"the command `{spec.run}` of criterion {criterion.id} was not found on the base, or cannot be "
-                f"executed (exit code {receipt.exit_code}): install it into the project's environment, bind where it "
-                "lies with --read-only DIR, or, if the run is to make it, let it fail before: test -x FILE && FILE"
+                f"the command `{criterion.command}` of criterion {criterion.id} was not found on the base, or cannot "
+                f"be executed (exit code {receipt.exit_code}): install it into the project's environment, bind where "
+                "it lies with --read-only DIR, or, if the run is to make it, let it fail before: test -x FILE && FILE"
             )
 
 
@@ -63,20 +65,19 @@ async def collect_proofs(context: RunContext, contract: Contract, head: CommitId
     tree, purpose = await context.read_tree_id(head), Purpose(f"iteration {context.state.goal.iteration}")
     result = await context.gate.judge_tree(head, tree, purpose, reruns=context.config.gate.reruns)
     proofs = [await _prove_gate(context, result)]
-    for criterion, spec in _iterate_command_criteria(context, contract):
-        receipt = await context.gate.run_extra_check(spec, head, tree, purpose)
+    for criterion in _iterate_command_criteria(contract):
+        receipt = await run_criterion_command(context, criterion, head, purpose)
         _require_started(criterion, receipt)
         red = await _describe_failure(context, receipt)
         proofs.append(CriterionProof(id=criterion.id, receipt=receipt.key, red=red))
     return tuple(proofs)
 
 
-def _iterate_command_criteria(context: RunContext, contract: Contract) -> Iterator[tuple[Criterion, CheckSpec]]:
-    timeout_s = context.config.gate.timeout_s
+def _iterate_command_criteria(contract: Contract) -> Iterator[Criterion]:
+    """Yield the criteria that a command of their own checks."""
     for criterion in contract.criteria:
         if criterion.command and criterion.id != GATE_CRITERION:
-            exit_code = ReportFormat.EXIT_CODE
-            yield criterion, CheckSpec(id=criterion.check, run=criterion.command, report=exit_code, timeout_s=timeout_s)
+            yield criterion
 
 
 def _require_started(criterion: Criterion, receipt: Receipt) -> None:
@@ -105,19 +106,23 @@ async def _describe_failure(context: RunContext, receipt: Receipt) -> str:
 _FLAKY_SHOWN = 20
 
 
-async def begin_first_iteration(context: RunContext) -> None:
+async def begin_first_iteration(context: RunContext, roles: Roles) -> None:
     """Look at the base, freeze the contract and create the root planner's task.
+
+    Where that is configured, a verifier adds checks of its own to the contract first.
 
     They are recorded together, but the repair of a journal may have kept only the first of them.
 
     Raises:
         EnvironmentProblem: a command of the contract cannot be run.
+        PersonNeeded: somebody has to say yes to the verifier's checks.
     """
     goal, first = context.state.run.goal, list[Event]()
     if context.state.goal.contract is None:
         own = (settings.build_criterion() for settings in context.config.contract)
         contract = build_contract(goal, context.gate.commands, own)
         await run_criteria_on_base(context, contract)
+        contract = contract.with_criteria(await propose_criteria(context, roles, contract))
         first.append(ContractFrozen(contract=contract))
     if not context.state.goal.iteration:
         first.append(IterationStarted(number=1))

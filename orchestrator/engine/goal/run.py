@@ -63,7 +63,7 @@ class GoalRun:
                 is_new = self._context.state.goal.contract is None
                 if is_new and not await ask_about_red_gate(self._context, receipts):
                     return
-                await iterations.begin_first_iteration(self._context)
+                await iterations.begin_first_iteration(self._context, self._roles)
             while self._context.state.ended is None:
                 await self._work_until_quiet(tasks)
                 require_not_stopping(self._context)

@@ -171,8 +171,8 @@ class _BaseTrial:
 
     async def _describe_base_problem(self, told: BaseOutcome, run: FileOutcomes) -> str:
         problem = find_base_problem(told, run)
-        if not problem:
-            return ""
+        if not problem or not run.red_tests:
+            return problem
         receipt = self.context.state.receipts[run.receipt]
         printed = extract_failure_excerpt(await self.context.journal.read_text(receipt.output), run.red_tests)
         return f"{problem}\n{printed}" if printed else problem
