@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Finding, LensVote, RuleId, Verdict, VerdictKind
-from orchestrator.domain.run.grant import Grant, format_grant_advice, merge_grants
 from orchestrator.domain.judging.verifier_tests import VerifierFailures
+from orchestrator.domain.run.grant import Grant, format_grant_advice, merge_grants
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Exit
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT

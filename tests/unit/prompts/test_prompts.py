@@ -28,6 +28,7 @@ EXAMPLES = {
     "instructions": "Use pytest.raises for assertRaises.",
     "left_out": "There was no room to show: How tests/a.py was migrated, and accepted.",
     "limits": "12 tasks in a plan; 2 levels of planners below you",
+    "max_checks": "8",
     "max_children": "12",
     "max_files": "4",
     "max_depth": "3",
