@@ -3,6 +3,7 @@
 The reviewers approve of everything, so nothing but the rule stands in the way.
 """
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ FILES = {
     "tests/__init__.py": "",
     "tests/test_money.py": TEST,
     ".gitignore": "__pycache__/\n",
+    ".github/workflows/test.yml": "jobs:\n  test:\n    steps:\n      - run: sh ci/lint.sh shop\n",
+    "ci/lint.sh": "ruff check $1\n",
 }
 OTHER_TEST = """\
 import pathlib
@@ -91,10 +94,12 @@ FLAGS: dict[str, Any] = {
 }
 WRONG = MONEY.replace("a + b", "a - b")
 Changes = Mapping[str, Mapping[str, str]]
+CALC_TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n"
 RED: Changes = {
     "golden": {"golden/bill.txt": "-1 EUR\n", "cases/sums.csv": "1,2,3\n", "shop/money.py": WRONG},
     "table": {"cases/sums.csv": "1,2,-1\n", "shop/money.py": MONEY.replace("return a + b", "return -1")},
     "helper": {"checks.py": "def assert_same(got, wanted):\n    pass\n", "shop/money.py": WRONG},
+    "named-by-ci": {"ci/lint.sh": "true\n"},
     "vendored": {"shop/_vendor/half.py": "def half(a):\n    return a\n"},
 }
 """What a worker writes that may not land, by task; the first file is the one that the reason names."""
@@ -141,7 +146,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
 def test_what_the_gate_reads_beside_product_and_tests_stays_as_it_is(together: RunExit, task: str) -> None:
     assert together.state.tasks[TaskId(task)].status == TaskStatus.REJECTED
     named = next(iter(RED[task]))
-    assert f"{named} is read by the gate on the base beside product and tests (" in reason(together, task)
+    assert f"{named} is what the gate or CI rests on (" in reason(together, task)
     assert "which the plan did not grant" in reason(together, task)
 
 
@@ -154,3 +159,23 @@ async def test_product_what_only_grows_and_what_was_granted_lands(tmp_path: Path
     flags = {task: state.verdicts[-1].verdict.flags for task, state in tasks.items()}
     assert any("shop/testing.py was changed: the gate's tests may rest on it" in flag for flag in flags["doubtful"])
     assert not any("rest on it" in flag for task in HONEST if task != "doubtful" for flag in flags[task])
+
+
+PICKED_UP = {
+    "calc.py": "def add(a, b):\n    return b + a\n",
+    "tools/__init__.py": "",
+    "tools/report.py": "USED = True\n",
+    "tools.egg-info/entry_points.txt": "[pytest11]\nreport = tools.report\n",
+}
+
+
+async def test_what_a_runner_finds_by_itself_and_no_code_names_is_red(tmp_path: Path) -> None:
+    files = {"calc.py": "def add(a, b):\n    return a + b\n", "test_calc.py": CALC_TEST}
+    project = repository(tmp_path / "repo", files)
+    gate = {"command": f"{sys.executable} -m pytest -q -p no:cacheprovider", "report": "auto"}
+    flags = FLAGS | {"gate": gate, "hands": {"read_only": [sys.prefix]}}
+    changes = {"picked-up": PICKED_UP}
+    ended = await Bench(tmp_path, project).run(plan(changes), *work(changes), planner_ends(), **flags)
+    assert "tools.egg-info/entry_points.txt is new, and the gate's run reads it though no code names it" in reason(
+        ended, "picked-up"
+    )

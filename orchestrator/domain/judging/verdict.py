@@ -30,6 +30,8 @@ class RuleId(StrEnum):
     FLAGGED = "flagged", "files that a reviewer should know of"
     SCOPE = "scope", "changes outside of the paths that the task named"
     PROTECTED = "protected", "tests or settings that were changed without a grant"
+    PICKED_UP = "picked-up", "a new file that a test run reads although no code names it"
+    INLINE_TEST = "inline-test", "a test among the product that was changed without a grant"
     FORGERY = "forgery", "code that could change how a test run ends, or what it says"
     UNREADABLE = "unreadable", "code that is nested too deeply for any rule to look into"
     SUPPRESSION = "suppression", "a tool that is silenced"

@@ -21,12 +21,11 @@ from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
 from orchestrator.engine.judging.candidate_changes import (
     CandidateChanges,
-    find_gate_files,
     find_secret_leaks,
     read_candidate_changes,
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
-from orchestrator.engine.judging.support_files import find_changed_support
+from orchestrator.engine.judging.support_files import read_base_gate
 from orchestrator.engine.verification.candidate_verification import find_verifier_failures
 from orchestrator.engine.verification.landing_tests import add_landing_tests
 from orchestrator.judge.files.changed_file import SYMLINK_MODE
@@ -189,7 +188,7 @@ async def _collect_evidence(
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
     changes = await read_candidate_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
-    changes = replace(changes, support=await find_changed_support(context, state.attempts[-1].base, changes.files))
+    changes = replace(changes, reading=await read_base_gate(context, state.attempts[-1].base, changes.files))
     evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
@@ -232,8 +231,10 @@ async def _collect_findings(
         hunks=changes.hunks,
         sizes=changes.sizes,
         grants=state.spec.grants,
-        gate_files=frozenset(await find_gate_files(context, base, changes.files)),
-        support=changes.support,
+        gate_files=changes.reading.gate_files,
+        support=changes.reading.support,
+        doctested_files=changes.reading.doctested,
+        self_testing_files=changes.reading.self_testing,
         task=state.spec,
         parallel_tasks=others,
         is_empty=candidate.tree == await context.read_tree_id(base),

@@ -1,20 +1,12 @@
-"""The changes of a candidate, read from git for the judge's rules, and its code under the base's own tests.
-
-Some of its files are gate files: what the gate's commands name, and what is new and would be taken for it.
-"""
+"""The changes of a candidate, read from git for the judge's rules, and its code under the base's own tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from anyio import to_thread
-
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.engine.context import RunContext
-from orchestrator.judge.files.changed_file import SYMLINK_MODE, AddedLine, ChangedFile, DiffHunk, is_test_path
-from orchestrator.judge.gate_files.command_lines import join_path
-from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
+from orchestrator.engine.judging.support_files import BaseReading
+from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.rules.protected_files import needs_content
-from orchestrator.judge.support.division import Support
 from orchestrator.redact.redactor import Redactor
 from worktrees.diffs.file_diffs import Diff, diff_trees
 from worktrees.diffs.tree_changes import SUBMODULE, TreeChange, compare_trees
@@ -22,7 +14,7 @@ from worktrees.git import Git
 from worktrees.object_store.batch_reader import read_objects
 from worktrees.object_store.merge import commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs, read_entry_contents, read_tree_id
+from worktrees.object_store.trees import read_blobs, read_tree_id
 from worktrees.safety.path_rules import escape_path
 
 _MOST_FILES = 2_000
@@ -34,15 +26,15 @@ it either."""
 class CandidateChanges:
     """All that differs between a base and a candidate: files with their contents, and the lines that were added.
 
-    `sizes` are the lines that were added and removed, by path; of a binary file 0. `support` are those of the base's
-    files that its gate reads beside product and tests, once that is known.
+    `sizes` are the lines that were added and removed, by path; of a binary file 0. `reading` is what the
+    gate on the base tells of them, once that is known.
     """
 
     files: tuple[ChangedFile, ...]
     lines: tuple[AddedLine, ...]
     hunks: tuple[DiffHunk, ...]
     sizes: Mapping[str, int]
-    support: Mapping[str, Support] = field(default_factory=dict)
+    reading: BaseReading = field(default_factory=BaseReading)
 
 
 async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:
@@ -145,79 +137,3 @@ async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) ->
     for path, was in zip(suspects, before, strict=True):
         held[path] -= set(redactor.find_secrets(was.content)) if was else set()
     return tuple(f"{path} holds the value of {', '.join(sorted(held[path]))}" for path in suspects if held[path])
-
-
-_HOPS = 3
-"""How far files are followed that name others."""
-_MOST_BYTES = 256 * 1024
-_MOST_READ = 500
-_Named = Mapping[str, frozenset[str]]
-
-
-async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[ChangedFile]) -> frozenset[str]:
-    """Return the folded paths of what the commands name on `base`, and of what is new and would be taken for it.
-
-    Raises:
-        GitError: the base does not exist.
-    """
-    git = context.repository.git
-    tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
-    links = await _read_links(git, tree)
-    tests = await _read_small_files(git, [entry for path, entry in tree.items() if is_test_path(path)])
-    imported = frozenset(name for test in tests.values() for name in iterate_imported_names(test))
-    reader = GateFileFinder(tree, imported, links)
-    checks = [check.run for check in context.gate.checks]
-    named = await _follow_names(git, reader, tree, [*checks, *_other_commands(context)])
-    added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
-    taken = set().union(*map(added.find_named_files, checks)) - tree.keys()
-    return frozenset(map(fold_path, (*named, *taken)))
-
-
-def _other_commands(context: RunContext) -> Iterator[str]:
-    """Yield commands of the contract and of hooks. A file that only they name may have to be made first."""
-    contract = context.state.goal.contract
-    for one in contract.criteria if contract else ():
-        if one.command:
-            yield one.command
-    for hook in context.config.hooks:
-        yield hook.run
-
-
-async def _follow_names(
-    git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry], commands: Sequence[str]
-) -> set[str]:
-    named, fresh = set[str](), await to_thread.run_sync(lambda: _join_named(map(reader.find_named_files, commands)))
-    for _ in range(_HOPS):
-        contents = await _read_small_files(git, [tree[path] for path in fresh])
-        named |= fresh.keys()
-        found = await to_thread.run_sync(_find_in_files, reader, contents, fresh)
-        fresh = {path: words for path, words in found.items() if path not in named}
-    return named | fresh.keys()
-
-
-def _find_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
-    return _join_named(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
-
-
-def _join_named(found: Iterator[_Named]) -> _Named:
-    joined: dict[str, frozenset[str]] = {}
-    for one in found:
-        for path, words in one.items():
-            joined[path] = joined.get(path, frozenset()) | words
-    return joined
-
-
-async def _read_small_files(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
-    """Return path → content of those that are not too large, as many as are read at all."""
-    small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
-    return await read_entry_contents(git, small)
-
-
-async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
-    links = [entry for entry in tree.values() if entry.mode == SYMLINK_MODE][:_MOST_READ]
-    found = {}
-    for path, content in (await read_entry_contents(git, links)).items():
-        target = join_path(path.rpartition("/")[0], content.decode("utf-8", "surrogateescape"))
-        if target:
-            found[path] = target
-    return found

@@ -1,7 +1,7 @@
 """Testing a candidate: the gate on its tree, the tests of its base on its code, the task's own checks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from anyio import to_thread
@@ -13,6 +13,7 @@ from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
+from orchestrator.engine.judging.support_files import find_newcomers
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
@@ -23,6 +24,7 @@ from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.rules.new_tests import has_behaviour_change, list_new_test_files
 from orchestrator.judge.rules.protected_files import list_held_back_tests
 from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.support.newcomers import Newcomer
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.ports.gate import GateResult
 
@@ -83,7 +85,8 @@ class CandidateTester:
                 new_tests = await self._run_new_tests_on_base()
                 keys += [receipt.key for receipt in new_tests.receipts]
         list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
-        found = check_change(ChangeFacts(difference=difference, new_tests=new_tests.outcomes))
+        facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
+        found = check_change(replace(facts, newcomers=await self._find_newcomers()))
         return evidence.with_changes(
             findings=(*evidence.findings, *found),
             difference=difference,
@@ -109,7 +112,7 @@ class CandidateTester:
     async def _judge_with_base_tests(self) -> GateResult | None:
         """Return the gate's word on the candidate's code under the tests of its base; None if it left those alone."""
         changes, grants = self.changes, self.state.spec.grants
-        facts = ChangeFacts(files=changes.files, grants=grants, support=changes.support)
+        facts = ChangeFacts(files=changes.files, grants=grants, support=changes.reading.support)
         paths = await to_thread.run_sync(list_held_back_tests, facts)
         message = "The candidate's code under the tests of its base"
         held = await self._restore_files(self.candidate.commit, self._base, paths, message)
@@ -135,6 +138,9 @@ class CandidateTester:
     ) -> RestoredCommit | None:
         git, when = self.context.repository.git, self.context.commit_date
         return await create_restored_commit(git, commit, source, paths, when, message)
+
+    async def _find_newcomers(self) -> Mapping[str, Newcomer]:
+        return await find_newcomers(self.context, self._base, self.candidate.tree, self.changes.files)
 
     async def _run_own_checks(self) -> tuple[list[str], dict[str, str]]:
         """Run the task's own checks; return the keys of their receipts, and how those failed that did."""

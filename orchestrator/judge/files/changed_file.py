@@ -102,7 +102,7 @@ class PathProtection(StrEnum):
     CONFIGURATION = "what configures tests, builds or CI"
     STARTER = "what Python runs whenever it starts"
     SHADOW = "a module that would stand in place of one that the test run imports"
-    SUPPORT = "read by the gate on the base beside product and tests"
+    SUPPORT = "what the gate or CI rests on"
     GATE = "run or read by the gate, the contract or a hook, which name it,"
 
 

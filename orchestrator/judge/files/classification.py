@@ -14,6 +14,7 @@ _DOCUMENTS = PathGlobs(
         *("LICENSE*", "CHANGELOG*", "!requirements*.txt", "!constraints*.txt", "!CMakeLists.txt"),
     )
 )
+_PROSE = PathGlobs(("*.md", "*.mdx", "*.rst", "*.adoc", "/docs/**", "/doc/**", "LICENSE*", "CHANGELOG*", "NEWS*"))
 _SAMPLES = PathGlobs(
     (
         *("/fixtures/**", "**/test/**/fixtures/**", "**/tests/**/fixtures/**", "**/__fixtures__/**", "**/testdata/**"),
@@ -36,6 +37,11 @@ _SNIFFED_BYTES = 8_000
 def is_document(path: str) -> bool:
     """Return True if people read it, and nothing runs it."""
     return _DOCUMENTS.match_file(path)
+
+
+def is_prose(path: str) -> bool:
+    """Return True if it is a text for people by its kind or place; a plain text elsewhere may be data."""
+    return _PROSE.match_file(path)
 
 
 def is_sample(path: str) -> bool:

@@ -12,6 +12,7 @@ from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.support.division import Support
+from orchestrator.judge.support.newcomers import Newcomer
 
 
 def build_flag(rule: str, text: str, path: str = "", line: int | None = None) -> Finding:
@@ -44,6 +45,8 @@ class ChangeFacts:
         grants: what the plan lets this task do to what is protected.
         gate_files: the folded paths of what the gate's commands name.
         support: of what the gate reads on the base beside product and tests, the changed files with what makes them it.
+        doctested_files: the changed files of the base whose examples the gate runs as tests.
+        self_testing_files: the changed files of the base that hold tests of the gate, though they are no test files.
         task: the task behind the change.
         parallel_tasks: the other tasks at work, with paths of their own.
         is_empty: the change's tree is the base's.
@@ -51,6 +54,7 @@ class ChangeFacts:
         left_out_files: what the snapshot left out, with reasons.
         flagged_files: what the snapshot took and a reviewer should know of, with reasons.
         difference: what the gate says, once it ran.
+        newcomers: the new files that the gate's run read although nobody asked for them, once it ran.
         new_tests: how new tests end with and without the change, once they ran.
     """
 
@@ -61,6 +65,8 @@ class ChangeFacts:
     grants: Sequence[AnyGrant] = ()
     gate_files: frozenset[str] = frozenset()
     support: Mapping[str, Support] = field(default_factory=dict)
+    doctested_files: frozenset[str] = frozenset()
+    self_testing_files: frozenset[str] = frozenset()
     task: Task | None = None
     parallel_tasks: Sequence[Task] = ()
     is_empty: bool = False
@@ -68,6 +74,7 @@ class ChangeFacts:
     left_out_files: Sequence[str] = ()
     flagged_files: Sequence[str] = ()
     difference: Difference | None = None
+    newcomers: Mapping[str, Newcomer] = field(default_factory=dict)
     new_tests: NewTestOutcomes | None = None
 
     def is_granted(self, path: str, *intents: GrantIntent) -> bool:

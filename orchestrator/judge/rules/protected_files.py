@@ -27,6 +27,13 @@ _TOOLS = (
     *("poetry-dynamic-versioning", "pdm", "mutmut"),
 )
 _NPM = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "overrides", "resolutions")
+_CARGO_TABLES = ("test", "bench", "patch", "replace")
+_CARGO_KEYS: Mapping[str, tuple[str, ...]] = {
+    "lib": ("test", "doctest", "harness", "path"),
+    "package": ("autotests", "build"),
+    "profile": ("test", "dev"),
+    "workspace": ("exclude", "default-members"),
+}
 _INI = ("tool:", "coverage:", "aliases", "nosetests", "unittest", "tox", "testenv", "build")
 
 _CONFTEST = "conftest.py"
@@ -74,6 +81,23 @@ def _read_package_json(text: str) -> _Sections:
     return {name: values[name] for name in _NPM if name in values}
 
 
+def _read_cargo(text: str) -> _Sections:
+    """Return what of a crate's manifest says which tests there are, and what is built and run for them."""
+    values = tomllib.loads(text)
+    sections = {name: values[name] for name in _CARGO_TABLES if name in values}
+    for name, keys in _CARGO_KEYS.items():
+        table = _get_table(values.get(name))
+        for key in keys:
+            if key in table:
+                sections[f"{name}.{key}"] = table[key]
+    for name in ("bin", "example"):
+        targets = values.get(name)
+        for target in filter(None, map(_get_table, targets if isinstance(targets, list) else ())):
+            for key in {"test", "harness"} & target.keys():
+                sections[f"{name}.{target.get('name')}.{key}"] = target[key]
+    return sections
+
+
 def _read_setup_cfg(text: str) -> _Sections:
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.read_string(text)
@@ -96,6 +120,7 @@ _READERS: Mapping[str, Callable[[str], _Sections]] = {
     "pyproject.toml": _read_pyproject,
     "package.json": _read_package_json,
     "setup.cfg": _read_setup_cfg,
+    "Cargo.toml": _read_cargo,
 }
 
 
@@ -113,7 +138,7 @@ _ADVICE = {
 
 def needs_content(path: str) -> bool:
     """Return True if a rule needs the contents of a changed file, and not only its path."""
-    return path.endswith((".py", ".pyi")) or has_protected_sections(path) or bool(get_suppression_kinds(path))
+    return path.endswith((".py", ".pyi", ".rs")) or has_protected_sections(path) or bool(get_suppression_kinds(path))
 
 
 def list_held_back_tests(facts: ChangeFacts) -> tuple[str, ...]:
@@ -164,6 +189,14 @@ def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:
             )
         elif (support := facts.support.get(file.path)) is not None and not support.is_certain:
             yield _build_doubt(file, support, facts.lines)
+
+
+def check_newcomers(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each new file that the gate's run read unasked; it blocks where no person has to look."""
+    for path, newcomer in facts.newcomers.items():
+        text = f"{path} is new, and {newcomer.reason}"
+        advice = ", which the plan did not grant: do without it, or name in code what has to be read"
+        yield facts.build_finding(RuleId.PICKED_UP, text, path, advice=advice, is_severe=newcomer.is_certain)
 
 
 def _build_doubt(file: ChangedFile, support: Support, lines: Sequence[AddedLine]) -> Finding:

@@ -8,6 +8,7 @@ from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.rules import (
     evolved_tests,
     forgery,
+    inline_tests,
     misleading_text,
     new_tests,
     protected_files,
@@ -43,6 +44,8 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.FLAGGED, whole_change.check_flagged_files),
     Rule(RuleId.SCOPE, task_scope.check_task_scope),
     Rule(RuleId.PROTECTED, protected_files.check_protected_files),
+    Rule(RuleId.PICKED_UP, protected_files.check_newcomers),
+    Rule(RuleId.INLINE_TEST, inline_tests.check_inline_tests),
     Rule(RuleId.FORGERY, forgery.check_forgery),
     Rule(RuleId.UNREADABLE, unusual_files.check_unreadable_code),
     Rule(RuleId.SUPPRESSION, suppressions.check_suppressions),

@@ -66,13 +66,14 @@ class BaseSources:
                 if mention.path != path:
                     yield mention
             return
-        names, bare = self._list_module_names(place), str(place.with_suffix("")).removesuffix("/__init__")
-        for importer, source in self.sources.items():
-            if importer != path and importer.endswith(".py") and stem.encode() in source:
-                for one in self._read_imports(importer):
-                    if one.name in names or one.path == bare:
-                        yield Mention(importer, one.line)
-                        break
+        bare = str(place.with_suffix("")).removesuffix("/__init__")
+        for mention in self._search_imports(stem, self._list_module_names(place), bare):
+            if mention.path != path:
+                yield mention
+
+    def find_importers_by_name(self, name: str) -> Iterator[Mention]:
+        """Yield the first place in each file that imports a top-level module of Python by its name."""
+        yield from self._search_imports(name, frozenset({name}), None)
 
     def is_package_of_product(self, folder: str) -> bool:
         """Return True if a directory holds code that is no test directly."""
@@ -81,6 +82,14 @@ class BaseSources:
             if str(place.parent) == folder and place.suffix in CODE_SUFFIXES and not is_test_path(path):
                 return True
         return False
+
+    def _search_imports(self, word: str, names: Collection[str], path: str | None) -> Iterator[Mention]:
+        for importer, source in self.sources.items():
+            if importer.endswith(".py") and word.encode() in source:
+                for one in self._read_imports(importer):
+                    if one.name in names or one.path == path:
+                        yield Mention(importer, one.line)
+                        break
 
     def _search(self, word: bytes, pattern: re.Pattern[bytes]) -> Iterator[Mention]:
         for path, source in self.sources.items():
@@ -104,6 +113,11 @@ class BaseSources:
             tree = parse_python(self.sources[path])
             self._imports[path] = tuple(_iterate_imports(tree, PurePosixPath(path))) if tree else ()
         return self._imports[path]
+
+
+def is_named_like_settings(place: PurePosixPath) -> bool:
+    """Return True for `vite.config.ts` and `.eslintrc.cjs`: code that is only there to configure a program."""
+    return re.fullmatch(r"[\w-]+\.(?:config|conf|setup)|\.?\w+rc", place.stem) is not None
 
 
 def _iterate_imports(tree: ast.Module, place: PurePosixPath) -> Iterator[_Import]:

@@ -4,7 +4,6 @@ It rests on what the gate's run on the base opened, and on what code of the base
 name alone; where nobody could watch the run, nothing is.
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,18 +12,18 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from orchestrator.judge.files.changed_file import find_path_protection, is_test_path
-from orchestrator.judge.files.path_globs import PathGlobs
+from orchestrator.judge.files.classification import is_prose
 from orchestrator.judge.support.base_sources import (
     CODE_SUFFIXES,
     JAVASCRIPT_SUFFIXES,
     PYTHON_SUFFIXES,
     BaseSources,
     Mention,
+    is_named_like_settings,
 )
 from orchestrator.judge.support.shipped_packages import find_shipped_packages, get_top_level_name
 from orchestrator.judge.support.test_helpers import is_test_helper
 
-_PROSE = PathGlobs(("*.md", "*.rst", "*.adoc", "/docs/**", "/doc/**", "LICENSE*", "CHANGELOG*", "NEWS*"))
 _SETTINGS = frozenset({".toml", ".ini", ".cfg", ".json", ".yml", ".yaml", ".conf", ".rc", ".properties"})
 _MANIFESTS = ("package.json", "pyproject.toml", "Cargo.toml", "setup.cfg", "setup.py", "go.mod", "composer.json")
 _BUILD_SCRIPTS = frozenset({"setup.py", "build.rs"})
@@ -147,7 +146,7 @@ class TreeDivision:
 
     def _classify_data(self, place: PurePosixPath) -> Support | None:
         users = self._split(self._find_users(place))
-        is_certain = not _PROSE.match_file(str(place))
+        is_certain = not is_prose(str(place))
         if not users.tests:
             return None if users.others else self._classify_unnamed(place)
         who = users.tests[0]
@@ -158,11 +157,13 @@ class TreeDivision:
         return Support(f"tests read it ({who})", is_certain)
 
     def _find_users(self, place: PurePosixPath) -> Sequence[Mention]:
-        """Return who names a file, or else the folders that it lies in, the nearest first."""
+        """Return who names a file, or else the nearest folder that it lies in; packages of code are none for data."""
         if users := list(self.base.find_mentions(place.name)):
             return users
-        for folder in place.parent.parts[::-1]:
-            if users := list(self.base.find_mentions(folder, r"""["'/.]""", r"""["'/]""")):
+        for folder in (place.parent, *place.parent.parents):
+            if not folder.name or self.base.is_package_of_product(str(folder)):
+                return ()
+            if users := list(self.base.find_mentions(folder.name, r"""["'/.]""", r"""["'/]""")):
                 return users
         return ()
 
@@ -180,7 +181,7 @@ class TreeDivision:
     def _classify_unnamed(self, place: PurePosixPath) -> Support | None:
         """Return support for settings that no code names, and that the gate's programs find by themselves."""
         is_code = place.suffix in CODE_SUFFIXES
-        is_settings = place.suffix in _SETTINGS or place.name.startswith(".") or _is_named_like_settings(place)
+        is_settings = place.suffix in _SETTINGS or place.name.startswith(".") or is_named_like_settings(place)
         is_found_by_place = place.parts[0].startswith(".") or self._lies_beside_manifest(place)
         if not is_settings or not is_found_by_place or place.name.startswith(".git"):
             return None
@@ -212,8 +213,3 @@ class TreeDivision:
         """Return True if code that is no test by its place is support, so that what it reads is for tests."""
         found = self.find_support(path)
         return found is not None and found.is_certain
-
-
-def _is_named_like_settings(place: PurePosixPath) -> bool:
-    """Return True for `vite.config.ts` and `.eslintrc.cjs`: code that is only there to configure a program."""
-    return re.fullmatch(r"[\w-]+\.(?:config|conf|setup)|\.?\w+rc", place.stem) is not None

@@ -24,7 +24,7 @@ def find_shipped_packages(metadata: Mapping[str, bytes], paths: Collection[str])
     shipped = set()
     for name in named:
         top = re.sub(r"^(?:src|lib)[/.]", "", name).replace("/", ".").partition(".")[0].replace("-", "_")
-        if _exists(top, paths):
+        if exists_at_top(top, paths):
             shipped.add(top)
     return frozenset(shipped) or None
 
@@ -36,9 +36,10 @@ def get_top_level_name(path: str) -> str:
     return path.partition("/")[0].removesuffix(".py")
 
 
-def _exists(top: str, paths: Collection[str]) -> bool:
+def exists_at_top(name: str, paths: Collection[str]) -> bool:
+    """Return True if a repository has a top-level module or directory of code of this name."""
     for root in _ROOTS:
-        if f"{root}{top}/__init__.py" in paths or f"{root}{top}.py" in paths:
+        if f"{root}{name}.py" in paths or any(path.startswith(f"{root}{name}/") for path in paths):
             return True
     return False
 

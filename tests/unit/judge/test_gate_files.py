@@ -2,6 +2,7 @@
 
 import pytest
 
+from orchestrator.judge.gate_files.ci_commands import iterate_ci_commands
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 
 PATHS = (
@@ -136,3 +137,21 @@ def test_what_tests_import_is_read_by_its_first_name() -> None:
         b"from till.cli import x\nimport calc\n  import late\nconst y = require('../lib/index.js')\n"
     )
     assert sorted(found) == ["calc", "index", "late", "till"]
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("jobs:\n  a:\n    steps:\n      - uses: x\n      - run: ./check now\n", ["./check now"]),
+        (
+            "      - run: |\n          sh one.sh\n\n          sh two.sh\n      - uses: three.sh\n",
+            ["sh one.sh", "", "sh two.sh"],
+        ),
+        ("test:\n  script:\n    - sh one.sh\n    - sh two.sh\n  only: [main.sh]\n", ["sh one.sh", "sh two.sh"]),
+        ("script:\n- sh one.sh\n- sh two.sh\nnotify: three.sh\n", ["sh one.sh", "sh two.sh"]),
+        ("on:\n  push:\n    paths: [src/a.py]\n", []),
+    ],
+    ids=["line", "block", "list", "flat-list", "no-command"],
+)
+def test_the_commands_of_ci_configuration_are_read_and_nothing_else_of_it(text: str, commands: list[str]) -> None:
+    assert list(iterate_ci_commands(text)) == commands

@@ -89,6 +89,9 @@ def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Path
         (changed("pyproject.toml", PYPROJECT, b"["), "pyproject.toml: the whole file, which cannot be read"),
         (changed("pyproject.toml", None, '[build-system]\nrequires = ["evil"]\n'), "pyproject.toml: build-system may"),
         (changed("package.json", PACKAGE, PACKAGE.replace(b"jest", b"true")), "package.json: scripts may"),
+        (changed("Cargo.toml", "[lib]\n", "[lib]\ntest = false\n"), "Cargo.toml: lib.test may"),
+        (changed("Cargo.toml", "", '[[test]]\nname = "x"\nharness = false\n'), "Cargo.toml: test may"),
+        (changed("Cargo.toml", "", '[[bin]]\nname = "x"\ntest = false\n'), "Cargo.toml: bin.x.test may"),
         (changed("setup.cfg", "[tool:pytest]\nx = 1\n", "[metadata]\nname = x\n"), "setup.cfg: tool:pytest may"),
         (
             changed("setup.cfg", None, "[options.entry_points]\npytest11 =\n  x = x\n"),
@@ -119,6 +122,7 @@ def test_what_tests_rest_on_is_red_without_a_grant_and_free_with_one(file: Chang
         changed("test_calc.py", TEST, TEST.replace(b"\n", b"\r\n")),
         changed("pyproject.toml", PYPROJECT, PYPROJECT.replace(b'"1"', b'"2"').replace(b"80", b"120")),
         changed("package.json", PACKAGE, PACKAGE.replace(b"{}", b'{"left-pad": "1"}').replace(b"1.0.0", b"1.0.1")),
+        changed("Cargo.toml", "[dependencies]\n", '[dependencies]\nserde = "1"\n[[bin]]\nname = "x"\n'),
         changed("setup.cfg", "[metadata]\nname = x\n", "[metadata]\nname = y\n"),
         changed("setup.cfg", None, "[options.entry_points]\nconsole_scripts =\n  calc = calc:main\n"),
         changed("test_calc.py", TEST, TEST.replace(b"unittest\n\n", b"unittest\nimport unittest.mock\n\n")),

@@ -99,6 +99,7 @@ def test_what_only_tests_or_the_gate_s_programs_read_is_support(
         {"docs/guide.md": "", "LICENSE": "", "data.bin": "", ".gitignore": ""},
         {"setup.cfg": "", "package.json": "{}"},
         {"wsgi.py": "x = 1\n"},
+        {"shop/port.yaml": "", "tests/test_p.py": 'build("shop")\n'},
     ],
     ids="-".join,
 )
