@@ -71,6 +71,7 @@ async def test_checks_become_criteria_and_what_cannot_be_run_is_dropped_with_a_n
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (0, "done")
 
 
+@pytest.mark.slow
 async def test_a_goal_whose_check_is_red_is_not_reached_whatever_the_judge_says(bench: Bench) -> None:
     ended = await run(bench, "def half(n):\n    return n // 2\n")
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
@@ -78,6 +79,7 @@ async def test_a_goal_whose_check_is_red_is_not_reached_whatever_the_judge_says(
     assert findings == {"goal": True, "gate": True, "v1": False, "v2": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [Approve(item="q1"), Reject(item="q1", reason="not these")])
 async def test_a_person_who_reviews_is_asked_before_the_checks_bind_the_run(
     bench: Bench, answer: Approve | Reject

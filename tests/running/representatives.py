@@ -22,6 +22,7 @@ REPRESENTATIVES = {
     "unit/hands/test_hands_containers.py::TestContainers::test_a_workspace_keeps_one_container_until_it_is_closed": 1,
     # Models behind HTTP.
     "e2e/test_loopback_judges.py::test_a_judge_that_approves_everything_gets_no_red_candidate_merged": 1,
+    "e2e/test_loopback_verifiers.py::test_a_blind_verifier_catches_ten_wrong_changes_that_the_tests_let_pass": 1,
     "e2e/test_loopback_tail.py::"
     "test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_or_reach_a_person": 1,
     "e2e/test_provider_faults.py::test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say": 2,

@@ -4,6 +4,7 @@ from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Exit, Task, TaskDraft, TaskStatus
 from orchestrator.judge.files.changed_file import is_test_path
+from orchestrator.judge.files.classification import is_document
 
 
 def is_verification_due(settings: VerifierSettings, task: TaskState) -> bool:
@@ -27,7 +28,8 @@ def _has_candidate_without_tests(task: TaskState) -> bool:
     candidate = task.candidate
     if task.status != TaskStatus.JUDGING or candidate is None or not task.ends or task.ends[-1].exit != Exit.FINISHED:
         return False
-    return bool(candidate.paths) and not any(map(is_test_path, candidate.paths))
+    has_content = not all(map(is_document, candidate.paths))
+    return has_content and not any(map(is_test_path, candidate.paths))
 
 
 def describe_verification(settings: VerifierSettings, task: Task | TaskDraft) -> str:

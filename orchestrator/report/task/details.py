@@ -34,6 +34,7 @@ from orchestrator.report.task.receipt import (
     render_difference_lines,
     render_receipt_lines,
 )
+from orchestrator.report.task.verification_lines import render_verification_lines
 
 
 class ReceiptDetails(Receipt, ReadModel):
@@ -197,6 +198,7 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
         yield f"  may change tests and configuration: {strip_controls(format_grants(spec.grants))}"
     if task.reason:
         yield f"  ended{add_lead(', ', task.cause)}: {quote_text(task.reason)}"
+    yield from render_verification_lines(task.verification)
     for attempt in task.attempts:
         model = shorten_model_name(attempt.model)
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}"

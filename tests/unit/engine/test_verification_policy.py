@@ -64,6 +64,11 @@ def test_policy_and_plan_say_which_tasks_get_tests_and_when(
     assert is_verification_due(verifier, task(TaskStatus.JUDGING, "a.py", "test_a.py", verify=verify)) == with_tests
 
 
+def test_a_change_of_documents_alone_needs_no_tests() -> None:
+    assert not is_verification_due(settings(), task(TaskStatus.JUDGING, "README.md", "docs/a.rst"))
+    assert is_verification_due(settings(), task(TaskStatus.JUDGING, "README.md", "a.py"))
+
+
 def test_without_a_model_there_is_no_verifier() -> None:
     assert not is_verification_due(settings(model="", when="always"), task(TaskStatus.RUNNING))
     assert describe_verification(settings(model="", when="always"), task(TaskStatus.RUNNING).spec) == ""
