@@ -51,12 +51,18 @@ def script(*items: ScriptedReply, draft: dict[str, Any] | None = None) -> list[S
     return [plans("root", TASK | (draft or {})), *items, reviews("half", points=1), planner_ends(), judges()]
 
 
-async def run(bench: Bench, *items: ScriptedReply, draft: dict[str, Any] | None = None, **verifier: Any) -> RunExit:
+async def run(
+    bench: Bench,
+    *items: ScriptedReply,
+    draft: dict[str, Any] | None = None,
+    gate: dict[str, str] | None = None,
+    **verifier: Any,
+) -> RunExit:
     """A run of one task, with a verifier for every task unless it is said otherwise."""
     whole = script(*items, draft=draft)
     model = {"model": write_script(bench.root / "script.json", whole)}
     roles = {"planner": model, "worker": model, "judge": model, "verifier": {**model, "when": "always", **verifier}}
-    return await bench.run(*whole, roles=roles, run={"max_attempts": 2})
+    return await bench.run(*whole, roles=roles, run={"max_attempts": 2}, gate=gate or GATE_FLAGS)
 
 
 def task(ended: RunExit) -> TaskState:
@@ -165,3 +171,28 @@ async def test_a_change_with_tests_of_its_own_needs_no_verifier_unless_its_plan_
     own = writes("half", "test_half.py", GOOD)
     ended = await run(bench, *attempt(WRONG_CODE.replace("//", "/"), own), when="no-tests")
     assert (status(ended, "half"), task(ended).verification) == (TaskStatus.MERGED, None)
+
+
+GATES = {
+    "per file": {"command": "python3 -m pytest -q", "report": "auto"},
+    "pytest behind a script": {"command": "sh check.sh", "report": "auto"},
+    "whole": {"command": "python3 -m unittest -v && true", "report": "unittest"},
+    "exit code of all": {"command": "python3 -m unittest -v && true", "report": "exit-code"},
+    "exit code of a file": {"command": "python3 -m unittest", "report": "exit-code"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gate", GATES)
+async def test_whatever_the_gate_can_tell_a_wrong_change_is_caught_and_a_right_one_lands(
+    bench: Bench, gate: str
+) -> None:
+    (bench.repository / "check.sh").write_text("set -e\npython3 -m pytest -q\necho all is well\n")
+    git(bench.repository, "add", "-A")
+    git(bench.repository, "commit", "-q", "-m", "a check of its own")
+    items = [submits(file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE)]
+    ended = await run(bench, *items, gate=GATES[gate])
+    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    kept = [receipt for receipt in ended.state.receipts.values() if receipt.kind == VERIFIER_CHECK]
+    has_only_its_tests = [receipt.counts.total <= 1 for receipt in kept if receipt.tests is not None]
+    assert all(has_only_its_tests) == (gate != "whole")

@@ -2,10 +2,12 @@
 
 from orchestrator.domain.event.work import CandidateTaken, CandidateTaking
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.judging.check import TestOutcome
 from orchestrator.domain.judging.verifier_tests import VerifierFile
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.verification.test_runs import VerifierTestRunner
+from orchestrator.judge.gate.verifier_outcomes import select_file_outcomes
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import GateResult
 from worktrees.diffs.file_diffs import diff_trees
@@ -21,7 +23,7 @@ async def add_landing_tests(
     """Return a candidate that is recorded in place of a green one and has the verifier's tests, with its gate's word.
 
     None if the task does not ask for that, no file can be added, or the gate is not green with them: then the change is
-    to land without them. What a file of the change itself is called is left out.
+    to land without them. Files are left out that the change has itself, and those of which a test was dropped.
     """
     files = await _select_landing_files(context, state, candidate) if state.spec.lands_tests else ()
     if not files:
@@ -40,10 +42,16 @@ async def _select_landing_files(
     context: RunContext, state: TaskState, candidate: CandidateTaken
 ) -> tuple[VerifierFile, ...]:
     verification = context.state.tasks[state.spec.id].verification
-    if verification is None or verification.dropped_tests:
+    if verification is None:
         return ()
     known = await map_tree(context.repository.git, candidate.commit)
-    return tuple(file for file in verification.counting_files if file.path not in known)
+    dropped = dict.fromkeys(verification.dropped_tests, TestOutcome.FAILED)
+    chosen = []
+    for file in verification.counting_files:
+        has_dropped_test = file.path in dropped or select_file_outcomes(file.path, dropped)
+        if file.path not in known and not has_dropped_test:
+            chosen.append(file)
+    return tuple(chosen)
 
 
 async def _commit_candidate(context: RunContext, state: TaskState, candidate: CandidateTaken, tree: TreeId) -> CommitId:

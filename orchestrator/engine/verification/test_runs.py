@@ -7,7 +7,7 @@ from orchestrator.domain.judging.check import VERIFIER_CHECK, CheckSpec, Receipt
 from orchestrator.domain.judging.verifier_tests import VerifierFile
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.gate.check_runner import CheckedTree
-from orchestrator.judge.gate.narrowed_command import narrow_to_files
+from orchestrator.judge.gate.narrowed_command import narrow_by_keyword, narrow_to_files
 from orchestrator.judge.gate.verifier_outcomes import FileOutcomes, select_file_outcomes, select_new_outcomes
 from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID
 from worktrees.object_store.trees import write_blob
@@ -19,6 +19,7 @@ class VerifierTestRunner:
     """Runs files of tests on trees that do not have them, and tells the outcomes of each.
 
     All files run together; a file of which that tells nothing runs alone, where the command can be narrowed to it.
+    Where pytest stands behind another command it is told by its own variable; if that finds nothing, all tests run.
     """
 
     def __init__(self, context: RunContext) -> None:
@@ -71,15 +72,18 @@ class VerifierTestRunner:
     ) -> tuple[Receipt, Mapping[str, Mapping[str, TestOutcome]]]:
         """Return the receipt of a run with these files, and the outcomes that are known to be of one of them."""
         mixed, tree = await self.create_commit(commit, files)
-        spec, gate = self._build_check(files), self._context.gate
-        async with gate.receipts.get_lock(spec, tree):
-            receipt = await gate.receipts.get_nth_receipt(spec, CheckedTree(mixed, tree, purpose), look)
-        if receipt.status != ReceiptStatus.COMPLETED:
-            return receipt, {}
-        outcomes = await gate.receipts.load_outcomes(receipt)
-        found = {}
-        for file in files:
-            found[file.path] = select_file_outcomes(file.path, outcomes or {})
+        checked, gate = CheckedTree(mixed, tree, purpose), self._context.gate
+        for spec in self._list_checks(files):
+            async with gate.receipts.get_lock(spec, tree):
+                receipt = await gate.receipts.get_nth_receipt(spec, checked, look)
+            if receipt.status != ReceiptStatus.COMPLETED:
+                return receipt, {}
+            outcomes = await gate.receipts.load_outcomes(receipt)
+            found = {}
+            for file in files:
+                found[file.path] = select_file_outcomes(file.path, outcomes or {})
+            if outcomes is None or outcomes:
+                break
         if len(files) == 1 and not found[files[0].path]:
             found[files[0].path] = await self._select_rest(commit, receipt, outcomes, purpose)
         return receipt, found
@@ -98,12 +102,18 @@ class VerifierTestRunner:
             return {}
         return {EXIT_CODE_ID: TestOutcome.FAILED if receipt.exit_code else TestOutcome.PASSED}
 
-    def _build_check(self, files: Sequence[VerifierFile]) -> CheckSpec:
-        spec = narrow_to_files(self._check, [file.path for file in files])
-        if spec is None:
-            return self._check.model_copy(update={"id": VERIFIER_CHECK})
-        limit_s = min(spec.timeout_s, self._context.config.roles.verifier.tests_timeout_s)
-        return spec.model_copy(update={"id": VERIFIER_CHECK, "timeout_s": limit_s})
+    def _list_checks(self, files: Sequence[VerifierFile]) -> Sequence[CheckSpec]:
+        """Return the checks that show what the files say, the cheapest first."""
+        paths = [file.path for file in files]
+        narrowed = narrow_to_files(self._check, paths)
+        if narrowed is not None:
+            limit_s = min(narrowed.timeout_s, self._context.config.roles.verifier.tests_timeout_s)
+            return (narrowed.model_copy(update={"id": VERIFIER_CHECK, "timeout_s": limit_s}),)
+        whole = self._check.model_copy(update={"id": VERIFIER_CHECK})
+        by_keyword = narrow_by_keyword(whole, paths)
+        if by_keyword is None:
+            return (whole,)
+        return (by_keyword, whole)
 
 
 _ENDINGS = {

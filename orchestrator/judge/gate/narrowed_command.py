@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.judging.check import CheckSpec, ReportFormat
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _SHELL_SYNTAX = compile_lazily(r"[;&|<>()`$\n*?\[\]{}~#!\\]")
@@ -12,6 +12,7 @@ _REPORT = "{report}"
 _REPORT_WORD = "REPORT-OF-THE-CHECK"
 _STOPS = frozenset({"-x", "--exitfirst", "--bail", "--maxfail"})
 _UNITTEST_FLAGS = frozenset({"-v", "--verbose", "-c", "--catch"})
+_KEYWORD = compile_lazily(r"[A-Za-z_]\w*")
 _TAKES_VALUE = compile_lazily(r"-[cpkmnoWrgt]|--[^=]+")
 
 
@@ -37,6 +38,20 @@ def narrow_to_files(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None:
             run = " ".join((*kept, *files)).replace(_REPORT_WORD, _REPORT)
             return spec.model_copy(update={"run": _unquote_variables(run)})
     return None
+
+
+def narrow_by_keyword(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None:
+    """Return the check told by pytest's own variable to run the modules of these files; None if that cannot be said.
+
+    It serves where pytest stands behind another command. Tests that are named like a module run as well.
+    """
+    if spec.report not in {ReportFormat.AUTO, ReportFormat.JUNIT}:
+        return None
+    names = [path.rpartition("/")[2].removesuffix(".py") for path in paths]
+    if not all(_KEYWORD.fullmatch(name) for name in names):
+        return None
+    options = shlex.quote(f" -k {shlex.quote(' or '.join(names))}")
+    return spec.model_copy(update={"run": f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}}"{options}\n{spec.run}'})
 
 
 def _unquote_variables(run: str) -> str:
