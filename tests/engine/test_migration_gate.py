@@ -88,6 +88,24 @@ async def test_a_file_that_breaks_a_rule_is_named_before_any_test_runs(root: Pat
         assert len(context.state.receipts) == runs
 
 
+FORGED = "import os\n\n\nclass Sum(int):\n    def __eq__(self, other):\n        return True\n"
+
+
+async def test_a_change_that_forges_results_is_named_before_any_test_runs_unless_the_recipe_grants_it(
+    root: Path,
+) -> None:
+    forged = changed(root, core=CORE + FORGED, other="import core  # x\n")
+    async with judging(root, recipe()) as (context, gate):
+        runs = len(context.state.receipts)
+        broken = await gate.judge_tree(*forged, Purpose("q"))
+        (problem,) = broken.difference.problems
+        assert problem.startswith("core.py: line 11 ")
+        assert problem.endswith("name the file in grants under [judge] of the recipe")
+        assert len(context.state.receipts) == runs
+    async with judging(root, recipe(judge={"grants": ["core.py"]})) as (_, gate):
+        assert (await gate.judge_tree(*forged, Purpose("q"))).difference.is_green
+
+
 async def test_a_file_on_which_the_pattern_of_a_rule_never_ends_breaks_that_rule(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

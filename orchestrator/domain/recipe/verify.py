@@ -106,7 +106,8 @@ class Invariant(FrozenModel):
 class JudgeRules(FrozenModel):
     """`[judge]`: review of the diffs: none, rules only, or rules and then the judge's model where a model wrote them.
 
-    `max_unrelated_lines` is how many changed lines of a file may lie further than `near` lines from any site.
+    `max_unrelated_lines` is how many changed lines of a file may lie further than `near` lines from any site. `grants`
+    are globs of files that may hold what looks like a forgery.
     """
 
     diff_review: Literal["none", "rules", "llm"] = "rules"
@@ -114,3 +115,4 @@ class JudgeRules(FrozenModel):
     reject_if: tuple[Literal["out-of-scope-path", "deleted-test", "unrelated-hunk"], ...] = ("out-of-scope-path",)
     max_unrelated_lines: Count = 0
     near: Count = 3
+    grants: tuple[str, ...] = ()

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from anyio import to_thread
 
+from orchestrator.domain.judging.verdict import RuleId
 from orchestrator.domain.migration.files import SitePlace
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Invariant, Level
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.files.changed_file import is_test_path
+from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.registry import list_findings
 from orchestrator.judge.source.python_syntax import parse_python
 from orchestrator.judge.source.testcases import list_test_functions
 from orchestrator.migrate.judging import invariants
@@ -27,6 +30,7 @@ from worktrees.object_store.trees import read_blobs, read_files
 _REGEX_S = 20.0
 _WHOLE_FILE = invariants.ChangedRegion(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
+_PLAIN = "100644"
 _SCRIPT_SUFFIXES = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
 _SCRIPT_TEST = compile_lazily(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
 
@@ -157,12 +161,14 @@ def _build_regions(hunks: Sequence[Hunk] | None) -> Sequence[invariants.ChangedR
 
 
 def find_objection(change: invariants.FileChange, recipe: Recipe) -> invariants.RuleViolation | None:
-    """Return the first reason under `[judge] reject_if` to reject the change; None if there is none."""
+    """Return the first reason to reject the change: a forgery, or one under `[judge] reject_if`; None if there is none."""
     return next(_list_objections(change, recipe), None)
 
 
 def _list_objections(change: invariants.FileChange, recipe: Recipe) -> Iterator[invariants.RuleViolation]:
     rules = recipe.judge
+    if forgery := find_forgery(change, rules.grants):
+        yield forgery
     if "out-of-scope-path" in rules.reject_if and not is_in_scope(recipe.scope, change.path):
         yield invariants.RuleViolation("it is not in scope", "it is not in scope")
     if "deleted-test" in rules.reject_if and is_test_path(change.path) and (lost := list_deleted_tests(change)):
@@ -172,6 +178,22 @@ def _list_objections(change: invariants.FileChange, recipe: Recipe) -> Iterator[
         if far > rules.max_unrelated_lines:
             words = f"changed lines are further than {rules.near} lines from any site"
             yield invariants.RuleViolation(f"{far} {words}, at most {rules.max_unrelated_lines} may be", words)
+
+
+def find_forgery(change: invariants.FileChange, grants: Sequence[str]) -> invariants.RuleViolation | None:
+    """Return what a change adds that would talk a test run into another result; None if it adds nothing of the kind.
+
+    What the file has on the base already does not count, whichever step changed it. A file in scope may change, so
+    `grants` are only those that the recipe gives for this. Blocks.
+    """
+    file = ChangedFile(change.path, change.before, change.after, _PLAIN, _PLAIN)
+    for finding in list_findings(RuleId.FORGERY, ChangeFacts(files=(file,), grants=grants)):
+        if finding.is_blocking:
+            place, _, words = finding.text.partition(" ")
+            line = place.rpartition(":")[2]
+            advice = "if it has to be so, name the file in grants under [judge] of the recipe"
+            return invariants.RuleViolation(f"line {line} {words}; {advice}", words)
+    return None
 
 
 def count_unrelated_lines(regions: Iterable[invariants.ChangedRegion], sites: Iterable[int], near: int) -> int:

@@ -132,7 +132,11 @@ class AttemptReviewer:
         git, start, path = self._git, self._at.start, self._file.path
         changes = await read_candidate_changes(git, start, alone)
         leaked = tuple(map(escape_path, await find_secret_leaks(git, self._context.journal.redactor, start, alone)))
-        facts = ChangeFacts(changes.files, changes.lines, changes.hunks, changes.sizes, task=task.spec, leaks=leaked)
+        facts = ChangeFacts(
+            *(changes.files, changes.lines, changes.hunks, changes.sizes, self._at.recipe.judge.grants),
+            task=task.spec,
+            leaks=leaked,
+        )
         return await to_thread.run_sync(_check_file, facts, path)
 
     async def _collect_votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
@@ -151,8 +155,9 @@ def _check_file(facts: ChangeFacts, path: str) -> tuple[Finding, ...]:
     """
     if find_path_protection(path) is None:
         return check_change(facts)
+    without_grants = {RuleId.SUPPRESSION}
+    if not facts.is_granted(path):
+        without_grants.add(RuleId.FORGERY)
     return check_change(
-        replace(facts, grants=(escape_glob(path),)),
-        blocking={RuleId.WEAKENED},
-        without_grants={RuleId.SUPPRESSION, RuleId.FORGERY},
+        replace(facts, grants=(escape_glob(path),)), blocking={RuleId.WEAKENED}, without_grants=without_grants
     )

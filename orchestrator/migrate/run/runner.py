@@ -144,9 +144,8 @@ class MigrationRunner:
     async def _roll_back(self) -> None:
         """Take back what people want back. That sites come back with it breaks no rule."""
         rules = tuple(rule for rule in self._context.recipe.invariant if rule.kind in TREE_KINDS)
-        recipe = self._context.recipe.model_copy(
-            update={"invariant": rules, "judge": JudgeRules(diff_review="none", reject_if=())}
-        )
+        judge = JudgeRules(diff_review="none", reject_if=(), grants=("**",))
+        recipe = self._context.recipe.model_copy(update={"invariant": rules, "judge": judge})
         await roll_back_shards(self._context, recipe, MigrationGate(self._context, recipe, self._paths))
 
     async def _climb_and_land(self, wave: Wave) -> None:
