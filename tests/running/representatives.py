@@ -34,6 +34,7 @@ REPRESENTATIVES = {
     "engine/test_repaired_runs.py::test_a_run_goes_on_after_its_journal_was_repaired": 1,
     # Real projects, drawn runs, gates of every kind.
     "engine/test_deps.py::test_wheels_are_installed_once_and_lent_to_workspaces_without_network": 1,
+    "engine/test_gates_in_the_wild.py::test_a_wrong_change_is_red_by_its_test_and_a_right_one_lands": 1,
     "engine/test_honest_changes.py::test_an_honest_change_lands_as_it_was_made": 4,
     "engine/test_honest_changes.py::test_there_are_forty_of_them_and_no_two_change_the_same_file": 1,
     "engine/test_kinds_of_gates.py::test_every_kind_of_gate_judges_by_what_it_can_tell": 1,
