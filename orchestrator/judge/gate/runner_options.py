@@ -33,8 +33,10 @@ const words = process.argv.slice(2);
 const has = (...names) => words.some((word) => names.some((name) => word === name || word.startsWith(name + "=")));
 const configures = (files, setting) =>
   readdirSync(".").some((file) => files.test(file) && setting.test(readFileSync(file, "utf8")));
+const own = `--require ${__filename}`;
 const runner = (process.argv[1] || "").match(/node_modules[\\/](?:.*[\\/])?(jest|vitest)(?:\.m?js)?$/);
 try {
+  if (runner) process.env.NODE_OPTIONS = process.env.NODE_OPTIONS.replace(own, "").trim();
   if (!runner || !require("worker_threads").isMainThread) {
   } else if (runner[1] === "jest" && !has("--verbose", "--no-verbose", "--json", "--reporters", "--listTests")) {
     process.argv.splice(2, 0, "--verbose");
@@ -45,11 +47,11 @@ try {
 } catch {}
 """
 _NODE_OPTION = f"""\
-node_script=$(mktemp -d)/options.cjs && cat >"$node_script" <<'END_OF_SCRIPT'
+node_folder=$(mktemp -d); node_script=$node_folder/${{node_folder##*.}}.cjs; cat >"$node_script" <<'END_OF_SCRIPT'
 {_NODE_SCRIPT.strip()}
 END_OF_SCRIPT
-export NODE_OPTIONS="${{NODE_OPTIONS:-}} --require $node_script"
-unset node_script
+export NODE_OPTIONS="${{NODE_OPTIONS:+$NODE_OPTIONS }}--require $node_script"
+unset node_folder node_script
 """
 _READS_JUNIT = frozenset({ReportFormat.AUTO, ReportFormat.JUNIT})
 _READS_GO = frozenset({ReportFormat.AUTO, ReportFormat.GO})

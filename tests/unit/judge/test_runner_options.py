@@ -87,7 +87,7 @@ def test_go_is_asked_for_each_test_beside_what_the_user_asks_it_for(tmp_path: Pa
         ("vitest/vitest.mjs", "run src", "run src --reporter=verbose"),
         ("vitest/vitest.mjs", "run --reporter=dot", "run --reporter=dot"),
         ("vitest/vitest.mjs", "bench", "bench"),
-        ("other/jest-cli.js", "", ""),
+        ("other/jest-cli.js", "", "-"),
     ],
 )
 def test_runners_of_node_are_asked_for_each_test_where_their_command_says_nothing(
@@ -97,7 +97,7 @@ def test_runners_of_node_are_asked_for_each_test_where_their_command_says_nothin
         pytest.skip("node is not installed (make node)")
     file = tmp_path / "node_modules" / script
     file.parent.mkdir(parents=True)
-    text = "console.log(process.argv.slice(2).join(' '))\n"
+    text = "console.log(process.argv.slice(2).join(' ') + (process.env.NODE_OPTIONS || '').slice(0, 1))\n"
     if script.endswith(".mjs"):
         text = f"import process from 'process';\n{text}"
     file.write_text(text)
