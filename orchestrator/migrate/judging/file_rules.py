@@ -161,7 +161,7 @@ def _build_regions(hunks: Sequence[Hunk] | None) -> Sequence[invariants.ChangedR
 
 
 def find_objection(change: invariants.FileChange, recipe: Recipe) -> invariants.RuleViolation | None:
-    """Return the first reason to reject the change: a forgery, or one under `[judge] reject_if`; None if there is none."""
+    """Return the first reason to reject a change: a forgery, or one under `[judge] reject_if`; None without one."""
     return next(_list_objections(change, recipe), None)
 
 
