@@ -36,7 +36,6 @@ from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hooks.runner import HookRunner
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.maintenance import JournalMaintenance
-from orchestrator.judge.canary.runner import CanaryRunner
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.gate.check_runner import CheckRunner
 from orchestrator.judge.gate.harness import HarnessGate
@@ -132,7 +131,6 @@ async def open_run(
             gate=opening.build_gate(hands, before),
             baseline_hands=before,
             lend_hands=partial(opening.lend_hands, grant),
-            canaries=None if recipe else opening.build_canary_runner(hands),
             forge=overrides.wrap_forge(forge),
             roles=await opening.open_roles(hooks),
             hooks=hooks,
@@ -276,13 +274,9 @@ class _RunOpening:
     async def _read_changes(self, tree: TreeId) -> Sequence[ChangedFile]:
         return await read_changed_files(self.location.repository.git, self.journal.state.run.base_tree, tree)
 
-    def build_canary_runner(self, hands: Hands) -> CanaryRunner | None:
-        """Return what runs canaries; None without a gate."""
-        checks = self.config.gate.build_checks()
-        return CanaryRunner(self._build_check_runner(hands), self.journal, checks[0]) if checks else None
-
     def _build_check_runner(self, hands: Hands) -> CheckRunner:
-        return CheckRunner(hands, self.journal, self.config.hands.output_mb * 1024 * 1024)
+        output_bytes = self.config.hands.output_mb * 1024 * 1024
+        return CheckRunner(hands, self.journal, output_bytes, has_canaries=self.config.gate.canaries)
 
     async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
         """Open the roles on their models; None for a recipe without models."""

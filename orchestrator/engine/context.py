@@ -29,7 +29,6 @@ from worktrees.object_store.trees import read_tree_id
 from worktrees.repositories.repository import GitRepository
 
 if TYPE_CHECKING:
-    from orchestrator.judge.canary.runner import CanaryRunner
     from orchestrator.judge.gate.harness import HarnessGate
 
 HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
@@ -45,7 +44,7 @@ async def report_no_worker() -> bool:
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps, `canaries` for any migration, whose changes are the user's own.
+    `roles` is None for a migration without model steps.
     `baseline_hands` are the hands of the baseline, where a migration's environment changes with it; `hands` are those
     of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
     due actions begin.
@@ -60,7 +59,6 @@ class RunContext:
     repository: GitRepository
     hands: Hands
     gate: "HarnessGate"
-    canaries: "CanaryRunner | None"
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS

@@ -79,7 +79,7 @@ async def test_a_candidate_that_is_red_by_chance_lands_and_everybody_is_told_of_
     assert len({(receipt.check, receipt.tree) for receipt in state.receipts.values() if receipt.exit_code == 0}) == 2
     given = state.tasks[TaskId("a")].verdicts[-1].verdict
     told = "seen both ways on this tree: test_sky.SkyTest.test_no_rain; it may be this change that makes them so"
-    assert (given.kind, given.flags) == ("merge", (told,))
+    assert (given.kind, given.flags[0]) == ("merge", told)
     assert told in told_to_reviewers(bench)
     assert build_run_result(state, Path("journal")).flaky == (FlakyTest(test="test_sky.SkyTest.test_no_rain", seen=1),)
     said = "\n".join(render_summary_lines(state))
@@ -164,7 +164,8 @@ async def test_a_change_that_makes_a_test_fail_more_often_than_on_the_base_is_re
 async def test_an_innocent_change_lands_under_a_test_that_is_as_flaky_as_on_the_base(bench: Bench) -> None:
     rounds = Rounds(bench, SOMETIMES_WRONG)
     ended = await bench.run(*one("a"), when=rounds, **rounds.flags)
-    (flag,) = ended.state.tasks[TaskId("a")].verdicts[-1].verdict.flags
+    flag, unguarded = ended.state.tasks[TaskId("a")].verdicts[-1].verdict.flags
+    assert unguarded.startswith("outcomes of this gate are not guarded")
     assert (ended.exit_code, "fails in 1 of 7 runs of this tree, in 1 of 7 of the base" in flag) == (0, True), flag
 
 

@@ -53,7 +53,7 @@ Outcomes = Mapping[str, TestOutcome]
 
 
 CANARY_CHECK = "canary"
-"""The id of the check that runs the harness's own tests instead of a project's (`orchestrator.judge.canary.runner`)."""
+"""The id of a check of old journals, which ran the harness's own tests instead of a project's."""
 NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
 NARROW_CHECK = "narrow"

@@ -47,16 +47,21 @@ class LoadedPlugin(FrozenModel):
 class GuardReport(FrozenModel):
     """The report of the guard, from inside the process that ran the tests.
 
-    `modules` maps the dotted name of each module that was loaded from the workspace to its path. `problems` say, in
-    words for a worker, what went wrong around the outcomes: a process that ended early, a canary that ended otherwise.
+    `modules` maps the dotted name of each module that was loaded from the workspace to its path, `foreign_modules` are
+    the top-level names of all others. `problems` say, in words for a worker, what went wrong around the outcomes, such
+    as a process that ended early; `doubts` which of the `canaries` ended otherwise than they must. `is_exit_hidden` is
+    true if the process exited with 0 after its runner had ended with another status.
     """
 
     modules: dict[str, str] = Field(default_factory=dict)
+    foreign_modules: tuple[str, ...] = ()
     plugins: tuple[LoadedPlugin, ...] = ()
     replaced: tuple[ReplacedFunction, ...] = ()
     lenient: tuple[LenientComparison, ...] = ()
     canaries: int = 0
+    doubts: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    is_exit_hidden: bool = False
 
 
 class RunTrace(FrozenModel):
@@ -64,9 +69,11 @@ class RunTrace(FrozenModel):
 
     `opened` are files of the workspace that the run opened, `written` those files of the tree that it wrote, replaced
     or removed, also where they were as before at the end. Both are None where nothing could watch. `guards` are the
-    reports of the guarded test runners that the check started, in order; empty where none was.
+    reports of the guarded test runners that the check started, in order; empty where none was, and `unguarded` says
+    why.
     """
 
     opened: tuple[str, ...] | None = None
     written: tuple[str, ...] | None = None
     guards: tuple[GuardReport, ...] = ()
+    unguarded: str = ""

@@ -48,6 +48,10 @@ class RuleId(StrEnum):
     HIDDEN_TEXT = "hidden-text", "characters that a reader does not see"
     FLAKY = "flaky", "a test that passed and failed on one tree"
     NEW_TESTS = "new-tests", "new tests that prove nothing"
+    REPLACED = "replaced", "a function of the test runner, Python or a package that was replaced while tests ran"
+    LOADED = "loaded", "plugins and modules that a test run loads and the base's does not"
+    WRITTEN = "written", "tests or settings that a test run wrote"
+    UNGUARDED = "unguarded", "a gate whose outcomes nobody guards"
 
 
 class VerdictKind(StrEnum):

@@ -14,6 +14,7 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
 from orchestrator.engine.judging.support_files import find_newcomers
+from orchestrator.engine.judging.trace_findings import find_trace_findings
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
@@ -67,9 +68,6 @@ class CandidateTester:
         if difference.is_green and self._is_told_by_exit_code(gate):
             lost = await to_thread.run_sync(self._evolution.list_lost_symbols)
             difference += check.Difference(missing_tests=lost)
-        if difference.is_green and (canaries := await self._run_canaries()):
-            keys += canaries.receipts
-            difference += canaries.difference
         is_under_base_tests = False
         if difference.is_green and (held := await self._judge_with_base_tests()):
             keys += held.receipts
@@ -87,6 +85,10 @@ class CandidateTester:
         list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
         facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
         found = check_change(replace(facts, newcomers=await self._find_newcomers()))
+        if difference.is_green:
+            files, grants = self.changes.files, self.state.spec.grants
+            receipts = self.context.list_receipts(keys)
+            found += await find_trace_findings(self.context, self._base, files, grants, receipts)
         return evidence.with_changes(
             findings=(*evidence.findings, *found),
             difference=difference,
@@ -102,12 +104,6 @@ class CandidateTester:
     def _is_told_by_exit_code(self, gate: GateResult) -> bool:
         """Return True if a check of the gate names no tests, so that none could be missed."""
         return any(receipt.tests is None for receipt in self.context.list_receipts(gate.receipts))
-
-    async def _run_canaries(self) -> GateResult | None:
-        """Return what canaries say of the candidate's tree; None where there are none."""
-        if self.context.canaries is None or not self.context.config.gate.canaries:
-            return None
-        return await self.context.canaries.check_tree(self.candidate.commit, self.candidate.tree, self._purpose)
 
     async def _judge_with_base_tests(self) -> GateResult | None:
         """Return the gate's word on the candidate's code under the tests of its base; None if it left those alone."""
@@ -158,7 +154,7 @@ class CandidateTester:
 
     async def _read_excerpt(self, difference: check.Difference, red: Sequence[check.Receipt]) -> str:
         """Return what the first receipt that speaks against the candidate holds of it."""
-        if not red or red[0].kind == check.CANARY_CHECK:
+        if not red:
             return ""
         output = await self.context.journal.read_text(red[0].output)
         tests = (*difference.new_failures, *difference.unsettled, *difference.missing_tests)

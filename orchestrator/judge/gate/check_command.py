@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus
-from orchestrator.domain.judging.run_trace import RunTrace
+from orchestrator.domain.judging.run_trace import GuardReport, RunTrace
 from orchestrator.judge.gate.runner_options import build_runner_options
 from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 
 REPORT_VARIABLE = "ORCHESTRATE_REPORT"
 """The variable that holds where a check is to write its report."""
+GUARD_VARIABLE = "ORCHESTRATE_GUARD"
+"""The variable that holds where the guards of its test runners write theirs."""
 
 _STATUS = {CommandEnding.EXITED: ReceiptStatus.COMPLETED, CommandEnding.LIMIT: ReceiptStatus.KILLED}
 """The statuses that are not called as the command's end is."""
@@ -44,12 +46,15 @@ def build_check_command(spec: CheckSpec, output_bytes: int, injection: SandboxIn
     line = spec.run.replace("{report}", f'"${REPORT_VARIABLE}"')
     if line == spec.run:
         line = build_runner_options(spec, REPORT_VARIABLE) + line
+    files = {REPORT_VARIABLE: "report.xml"}
+    if injection.before:
+        files[GUARD_VARIABLE] = "guard.txt"
     return ShellCommand(
         line=injection.before + line,
         stdin=injection.stdin,
         timeout_s=spec.timeout_s,
         output_bytes=output_bytes,
-        files={REPORT_VARIABLE: "report.xml"},
+        files=files,
         is_watched=True,
     )
 
@@ -63,9 +68,9 @@ def read_check_report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
     return parse_report(spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
 
 
-def build_run_trace(result: CommandResult) -> RunTrace:
+def build_run_trace(result: CommandResult, guards: tuple[GuardReport, ...] = (), unguarded: str = "") -> RunTrace:
     """Return the record of what a check's run did beside its outcomes."""
-    return RunTrace(opened=result.opened, written=result.written)
+    return RunTrace(opened=result.opened, written=result.written, guards=guards, unguarded=unguarded)
 
 
 def get_receipt_status(result: CommandResult) -> ReceiptStatus:

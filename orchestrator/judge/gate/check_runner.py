@@ -1,6 +1,6 @@
 """Running one check on one tree, in a fresh workspace, into a receipt.
 
-Files may be put into the sandbox beside it, under names drawn anew for each run and kept nowhere.
+The guard of its test runner goes into the sandbox beside it, under names drawn anew for each run and kept nowhere.
 """
 
 import hashlib
@@ -16,7 +16,6 @@ from orchestrator.domain.judging.check import CheckSpec, Receipt, TestCounts
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.gate.check_command import (
-    NO_INJECTION,
     SandboxInjection,
     build_check_command,
     build_run_trace,
@@ -26,8 +25,18 @@ from orchestrator.judge.gate.check_command import (
 from orchestrator.judge.gate.drawn_names import draw_names
 from orchestrator.judge.gate.flakiness import find_new_flakes
 from orchestrator.judge.gate.run_traces import store_run_trace
+from orchestrator.judge.guard.guard_plan import (
+    GuardPlan,
+    GuardPlanner,
+    describe_missing_guard,
+    drop_guard,
+    has_broken_run,
+    read_guard_result,
+    read_guarded_report,
+)
+from orchestrator.judge.guard.sealed_report import SealedReports
 from orchestrator.ports.effect import record_effect
-from orchestrator.ports.hands import CommandResult, Hands
+from orchestrator.ports.hands import CommandEnding, CommandResult, Hands
 from orchestrator.ports.ledger import Ledger
 
 _ENDS_CHARS = 64 * 1024
@@ -45,58 +54,76 @@ class CheckedTree(NamedTuple):
 class CheckRunner:
     """Runs checks in the hands of this host and books each run in the ledger."""
 
-    def __init__(self, hands: Hands, ledger: Ledger, output_bytes: int) -> None:
+    def __init__(self, hands: Hands, ledger: Ledger, output_bytes: int, *, has_canaries: bool = True) -> None:
         self._hands = hands
         self._ledger = ledger
         self._output_bytes = output_bytes
+        self._planner = GuardPlanner(ledger, has_canaries=has_canaries)
 
     @property
     def environment(self) -> str:
         """A hash of what besides the tree decides an outcome."""
         return self._hands.environment_hash
 
-    async def run_check(
-        self,
-        spec: CheckSpec,
-        checked: CheckedTree,
-        injection: SandboxInjection = NO_INJECTION,
-        *,
-        narrows: str | None = None,
-    ) -> Receipt:
-        """Run the check on a clean checkout of a tree, with an `injection` beside it.
+    async def run_check(self, spec: CheckSpec, checked: CheckedTree, *, narrows: str | None = None) -> Receipt:
+        """Run the check on a clean checkout of a tree, guarded where its runner is pytest.
+
+        A check that cannot load the guard on the base is run once more without.
 
         `narrows` is the key of the check of which it runs only some tests.
 
         Raises:
             EnvironmentProblem: no workspace or sandbox could be had.
         """
+        plan = await self._planner.plan_guard(spec, checked.tree, self.environment, narrows)
+        receipt, is_broken = await self._run_guarded(spec, checked, plan, narrows)
+        if is_broken:
+            receipt, _ = await self._run_guarded(spec, checked, drop_guard(plan), narrows)
+        return receipt
+
+    async def _run_guarded(
+        self, spec: CheckSpec, checked: CheckedTree, plan: GuardPlan, narrows: str | None
+    ) -> tuple[Receipt, bool]:
+        """Run the check once; return its receipt, and whether the guard is what kept it from running."""
         commit, tree, purpose = checked
         key = self._ledger.build_next_key(f"check/{build_check_key(spec)}/{tree}")
         intent = CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose.text, facts=purpose.facts)
         async with record_effect(self._ledger, intent) as check:
             workspace = await self._hands.open_workspace(commit, purpose)
-            command = build_check_command(spec, self._output_bytes, injection)
+            command = build_check_command(spec, self._output_bytes, plan.sandbox)
             drawn = draw_names(command)
             try:
                 result = drawn.restore_names(await run_command(workspace, drawn.command))
             finally:
                 await workspace.close()
-            receipt = await self._build_receipt(key, spec, tree, command.line, result, injection)
+            sealed = await to_thread.run_sync(read_guard_result, plan, result)
+            receipt = await self._build_receipt(key, spec, tree, command.line, result, plan, sealed)
             receipt = receipt.model_copy(update={"narrows": narrows})
             check.done = CheckFinished(key=key, receipt=receipt)
             check.extra_events = await find_new_flakes(self._ledger, receipt)
-        return receipt
+        if self._planner.is_base(tree):
+            await self._planner.announce_doubts(sealed.guards)
+        return receipt, await to_thread.run_sync(has_broken_run, plan, sealed, result)
 
     async def _build_receipt(
-        self, key: str, spec: CheckSpec, tree: TreeId, line: str, result: CommandResult, injection: SandboxInjection
+        self,
+        key: str,
+        spec: CheckSpec,
+        tree: TreeId,
+        line: str,
+        result: CommandResult,
+        plan: GuardPlan,
+        sealed: SealedReports,
     ) -> Receipt:
         report = await to_thread.run_sync(read_check_report, spec, result)
-        counts, tests, problem = TestCounts(), None, report.problem
+        if result.ending == CommandEnding.EXITED:
+            report = await to_thread.run_sync(read_guarded_report, plan, sealed, report, result.log)
+        counts, tests = TestCounts(), None
         if report.outcomes is not None:
-            outcomes = {injection.hide_drawn_names(test): outcome for test, outcome in report.outcomes.items()}
-            counts = TestCounts.count_outcomes(outcomes.values())
-            stored = json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+            counts = TestCounts.count_outcomes(report.outcomes.values())
+            stored = json.dumps(report.outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
             tests = await self._ledger.store_bytes(stored.encode())
+        trace = build_run_trace(result, sealed.guards, describe_missing_guard(plan, sealed))
         return Receipt(
             key=key,
             check=build_check_key(spec),
@@ -109,9 +136,9 @@ class CheckRunner:
             seconds=round(result.seconds, 3),
             counts=counts,
             tests=tests,
-            trace=await store_run_trace(self._ledger, build_run_trace(result)),
-            problem=problem,
-            output=await self._store_output(result, injection),
+            trace=await store_run_trace(self._ledger, trace),
+            problem=report.problem,
+            output=await self._store_output(result, plan.sandbox),
             world=result.world,
         )
 

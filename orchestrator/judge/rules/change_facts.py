@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from orchestrator.domain.judging.check import Difference, TestOutcome
+from orchestrator.domain.judging.run_trace import RunTrace
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.run.grant import PLAIN_INTENTS, AnyGrant, Grant, GrantIntent
 from orchestrator.domain.run.task import Task
@@ -56,6 +57,8 @@ class ChangeFacts:
         difference: what the gate says, once it ran.
         newcomers: the new files that the gate's run read although nobody asked for them, once it ran.
         new_tests: how new tests end with and without the change, once they ran.
+        traces: the records of the gate's runs on the change, once they ran.
+        base_traces: the records of the gate's runs on the base.
     """
 
     files: Sequence[ChangedFile] = ()
@@ -76,6 +79,8 @@ class ChangeFacts:
     difference: Difference | None = None
     newcomers: Mapping[str, Newcomer] = field(default_factory=dict)
     new_tests: NewTestOutcomes | None = None
+    traces: Sequence[RunTrace] = ()
+    base_traces: Sequence[RunTrace] = ()
 
     def is_granted(self, path: str, *intents: GrantIntent) -> bool:
         """Return True if the plan lets this task change the path by one of these intents, or by any plain one."""

@@ -12,6 +12,7 @@ from orchestrator.judge.rules import (
     misleading_text,
     new_tests,
     protected_files,
+    run_traces,
     suppressions,
     task_scope,
     unusual_files,
@@ -62,7 +63,13 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.HIDDEN_TEXT, misleading_text.check_hidden_characters, max_flags=20),
     Rule(RuleId.FLAKY, whole_change.check_flaky),
     Rule(RuleId.NEW_TESTS, new_tests.check_new_tests),
+    Rule(RuleId.REPLACED, run_traces.check_replaced_functions),
+    Rule(RuleId.LOADED, run_traces.check_loaded_modules),
+    Rule(RuleId.WRITTEN, run_traces.check_written_files),
+    Rule(RuleId.UNGUARDED, run_traces.check_guard),
 )
+TRACE_RULES = frozenset({RuleId.REPLACED, RuleId.LOADED, RuleId.WRITTEN, RuleId.UNGUARDED})
+"""The rules that look at what test runs did."""
 PROMPT_INJECTION_RULES = frozenset({RuleId.ADDRESSED, RuleId.HIDDEN_TEXT})
 """The rules on text that could talk a reviewer into something."""
 
@@ -86,6 +93,15 @@ def check_change(
             findings += (finding.model_copy(update={"is_blocking": True}) for finding in found)
         else:
             findings += found
+    return tuple(findings)
+
+
+def check_run_traces(facts: ChangeFacts) -> tuple[Finding, ...]:
+    """Return the findings of the rules over traces, of each with a limit on what is only told. Blocks."""
+    findings: list[Finding] = []
+    for rule in RULES:
+        if rule.id in TRACE_RULES:
+            findings += limit_flags(rule.check(facts), rule.max_flags)
     return tuple(findings)
 
 

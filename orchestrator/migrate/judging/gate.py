@@ -62,7 +62,9 @@ class MigrationGate:
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _build_runner(self, hands: Hands) -> CheckRunner:
-        return CheckRunner(hands, self._context.journal, self._context.config.hands.output_mb * 1024 * 1024)
+        config = self._context.config
+        output_bytes = config.hands.output_mb * 1024 * 1024
+        return CheckRunner(hands, self._context.journal, output_bytes, has_canaries=config.gate.canaries)
 
     def _get_gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
         """Return the gate of these checks.

@@ -1,1 +1,0 @@
-"""Canary tests of the harness, run in place of a project's own to see whether outcomes can be believed."""

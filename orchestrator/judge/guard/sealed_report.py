@@ -1,0 +1,99 @@
+"""Reading what controllers of guarded test runners report, and only what is sealed with a key of that very run."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from hmac import compare_digest
+from typing import Any
+
+from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.judging.run_trace import GuardReport, LoadedPlugin, ReplacedFunction
+from orchestrator.domain.text.encoding import decode_json
+from orchestrator.judge.reports.parsed_report import OutcomeTally
+
+MAX_REPORT_BYTES = 64 * 1024 * 1024
+_MAX_NAMES = 20_000
+
+
+@dataclass(frozen=True)
+class SealedReports:
+    """The reports of one run of a check: outcomes of all, what each guard saw, how many lines had no valid seal."""
+
+    outcomes: dict[str, TestOutcome]
+    guards: tuple[GuardReport, ...]
+    unsealed: int = 0
+
+
+def read_sealed_reports(content: bytes | None, keys: Sequence[str]) -> SealedReports:
+    """Return the reports in a file of a check's run that are sealed with one of its keys, each of which counts once."""
+    tally = OutcomeTally()
+    guards = []
+    unused = list(keys)
+    unsealed = 0
+    for line in (content or b"")[:MAX_REPORT_BYTES].splitlines():
+        seal, _, text = line.partition(b" ")
+        key = _find_key(seal, text, unused)
+        body = _decode(text) if key else None
+        if body is None:
+            unsealed += 1
+            continue
+        unused.remove(key)
+        for test, outcome in body.get("tests", {}).items():
+            tally.merge_outcome(test, TestOutcome(outcome))
+        guards.append(_build_guard_report(body))
+    return SealedReports(tally.outcomes, tuple(guards), unsealed)
+
+
+def _find_key(seal: bytes, text: bytes, keys: Sequence[str]) -> str:
+    for key in keys:
+        if compare_digest(blake2b(text, key=key.encode(), digest_size=32).hexdigest().encode(), seal):
+            return key
+    return ""
+
+
+def _decode(text: bytes) -> dict[str, Any] | None:
+    try:
+        body = decode_json(text)
+    except ValueError:
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def _build_guard_report(body: dict[str, Any]) -> GuardReport:
+    modules = dict(list(body.get("modules", {}).items())[:_MAX_NAMES])
+    return GuardReport(
+        modules=modules,
+        foreign_modules=tuple(body.get("others", ())[:_MAX_NAMES]),
+        plugins=tuple(LoadedPlugin(name=name, path=path) for name, path in body.get("plugins", ())),
+        replaced=tuple(
+            ReplacedFunction(name=name, path=path, line=line) for name, path, line in body.get("replaced", ())
+        ),
+        canaries=body.get("canaries", 0),
+        doubts=tuple(body.get("doubts", ())),
+        problems=tuple(_describe_problems(body)),
+        is_exit_hidden=body.get("status") == 0 and bool(body.get("session")),
+    )
+
+
+def _describe_problems(body: dict[str, Any]) -> Iterator[str]:
+    """Yield what went wrong around the outcomes, in words for a worker."""
+    if not body.get("ended"):
+        last = body.get("last") or ""
+        where = f"while or after {last} ran, the last test that began" if last else "before any test began"
+        yield (
+            f"the process that runs the tests ended {_describe_ending(body)} without having come to its end, "
+            f"{where}: take out whatever ends it"
+        )
+    yield from body.get("problems", ())
+
+
+def _describe_ending(body: dict[str, Any]) -> str:
+    status = body.get("status") or 0
+    number = status & 0x7F
+    if number:
+        try:
+            return f"by {signal.Signals(number).name}"
+        except ValueError:
+            return f"by signal {number}"
+    return f"with exit code {status >> 8}"
