@@ -9,7 +9,7 @@ from orchestrator.agent.tools.files import build_list_tool, build_read_tool, bui
 from orchestrator.agent.tools.harness import build_recall_tool, build_submit_tool
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
-from orchestrator.domain.event.work import PlanRefused
+from orchestrator.domain.event.work import GrantDecided, PlanRefused
 from orchestrator.domain.ids import SessionId, build_planning_session_id
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
@@ -17,9 +17,10 @@ from orchestrator.domain.run.task import Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import PlanningBrief, SessionFailure
+from orchestrator.ports.roles import GrantBrief, PlanningBrief, SessionFailure
 from prompts import fence_text
 from roles.brief_text import format_bullets, format_contract, format_planner_report, format_review, format_slice
+from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
 
@@ -56,6 +57,10 @@ class ModelPlanner:
             tier=tier,
         )
         return await self._around.hold_session(spec, Plan, Handoff)
+
+    async def decide_grant(self, brief: GrantBrief) -> GrantDecided:
+        """Return the decision on a wish for grants; it is in the ledger by then."""
+        return await decide_grant(self._around, brief)
 
     def _commands(self, workspace: Workspace, tier: Callable[[], Tier]) -> list[AnyTool]:
         """Return a shell that can write nothing, where the user lets planners run commands."""

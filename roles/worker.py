@@ -7,18 +7,25 @@ from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools import files
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.contest import build_contest_tool
-from orchestrator.agent.tools.harness import build_recall_tool, build_request_tier_tool, build_submit_tool
+from orchestrator.agent.tools.harness import (
+    build_recall_tool,
+    build_request_grant_tool,
+    build_request_tier_tool,
+    build_submit_tool,
+)
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
-from orchestrator.domain.run.grant import format_grants
+from orchestrator.domain.run.grant import Grant, find_grant_problems, format_grants
 from orchestrator.domain.run.task import Attempt, Handoff
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import FileBrief, SessionFailure, WorkBrief
+from orchestrator.ports.roles import FileBrief, GrantBrief, SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
 from roles.brief_text import format_bullets, format_handoff, format_review
+from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
 
@@ -53,7 +60,8 @@ class ModelWorker:
         prompt = self._around.prompts.load_prompt("worker" if brief.file is None else "migrate-tail")
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, "worker", task.id)
-        tools = index_tools(*self._tools(workspace, task.id, tier), *self._contest_tools(brief))
+        asking = [build_request_grant_tool(partial(self._request_grant, task.id))] if self._may_request(brief) else []
+        tools = index_tools(*asking, *self._tools(workspace, task.id, tier), *self._contest_tools(brief))
         goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
             id=attempt.session,
@@ -77,6 +85,20 @@ class ModelWorker:
         if not brief.contestable:
             return []
         return [build_contest_tool(self._around.ledger, brief.task.id, brief.attempt.number, brief.contestable)]
+
+    def _may_request(self, brief: WorkBrief) -> bool:
+        return brief.file is None and self._around.config.plan.grant_requests > 0
+
+    async def _request_grant(self, task: TaskId, wanted: Grant, why: str) -> str:
+        """Ask the planner of a task for a grant; return the answer in words for the worker."""
+        state = self._around.ledger.state.tasks[task]
+        if problems := list(find_grant_problems(wanted)):
+            raise ToolRefused(f"Not asked: {problems[0]}")
+        if len(state.grant_decisions) >= self._around.config.plan.grant_requests:
+            return "Refused: this task has asked as often as it may. Do without, or report what cannot be done."
+        brief = GrantBrief(task=state.spec, number=len(state.grant_decisions) + 1, wanted=(wanted,), why=why)
+        decided = await decide_grant(self._around, brief)
+        return f"{'Granted' if decided.is_allowed else 'Refused'}: {decided.reason}"
 
     def _settings(self, variant: str | None) -> ModelSettings:
         return self._around.config.roles.worker.get_variant(variant)

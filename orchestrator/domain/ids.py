@@ -30,6 +30,7 @@ FIRST_LENS = "diff"
 """The lens whose sessions have no name of their own: for long it was the only one."""
 _SESSION_ROLES = {
     "plan": "planner",
+    "grant": "planner",
     "work": "worker",
     "review": "judge",
     "verdict": "judge",
@@ -127,6 +128,11 @@ def build_review_session_id(task: TaskId, number: int, lens: str) -> SessionId:
     if lens == FIRST_LENS:
         return SessionId(f"review:{task}@{number}")
     return SessionId(f"review:{task}@{number}/{lens}")
+
+
+def build_grant_session_id(task: TaskId, number: int) -> SessionId:
+    """Return the name of the conversation with a planner about a task's wish for a grant, counted from 1."""
+    return SessionId(f"grant:{task}@{number}")
 
 
 def build_verdict_session_id(iteration: int, rejudge_count: int) -> SessionId:

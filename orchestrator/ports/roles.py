@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from orchestrator.domain.event.work import GrantDecided
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.forge_check import ForgeCheck
@@ -10,6 +11,7 @@ from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.judging.verifier_tests import BaseOutcome
 from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
@@ -83,6 +85,15 @@ class FileBrief(FrozenModel):
     pieces: tuple[ContextPiece, ...] = ()
     left_out: tuple[str, ...] = ()
     note: str = ""
+
+
+class GrantBrief(FrozenModel):
+    """The brief of a planner that decides on a wish for grants; `number` counts those of the task from 1."""
+
+    task: Task
+    number: int
+    wanted: tuple[Grant, ...]
+    why: str
 
 
 class WorkBrief(FrozenModel):
@@ -231,6 +242,9 @@ class Planner(Protocol):
 
     async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
         """Return a checked plan, or a handoff when the slice is finished."""
+
+    async def decide_grant(self, brief: GrantBrief) -> GrantDecided:
+        """Return the decision on a wish for grants; it is in the ledger by then."""
 
 
 class Worker(Protocol):

@@ -1,4 +1,4 @@
-"""Tools that speak with the harness: recall what was said, wish for a tier, end the session with a typed value."""
+"""Tools that speak with the harness: recall what was said, ask for a tier or a grant, end the session with a value."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from orchestrator.agent.tools.base import CommandText, Tool, ToolArguments, ToolResult
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.grant import Grant, GrantIntent
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.errors import SearchUnavailable, ToolRefused
 from orchestrator.ports.journal_search import SearchHit
@@ -86,3 +87,26 @@ def build_request_tier_tool(ladder: TierGrants, task: TaskId) -> Tool[RequestTie
             tiers.append(f"{int(tier)}: {tier.description}")
     description = f"Ask the user to let your commands reach more. Tiers: {'; '.join(tiers)}."
     return Tool("request_tier", description, RequestTierArguments, request_higher_tier, reach=ToolReach.TIER)
+
+
+class RequestGrantArguments(ToolArguments):
+    """Arguments of `request_grant`."""
+
+    paths: tuple[str, ...] = Field(
+        min_length=1, description="Globs of files, or tests as tests/test_cart.py::TestCart; as few as the task needs."
+    )
+    may: tuple[GrantIntent, ...] = Field(min_length=1, description="What you have to do to them.")
+    why: CommandText = Field(description="Why the outcome cannot be had without it, for the planner who decides.")
+
+
+def build_request_grant_tool(request: Callable[[Grant, str], Awaitable[str]]) -> Tool[RequestGrantArguments]:
+    """Return the tool that asks for leave to change protected files; `request` returns what became of it."""
+
+    async def request_grant(arguments: RequestGrantArguments) -> ToolResult:
+        return ToolResult(await request(Grant(paths=arguments.paths, may=arguments.may), arguments.why))
+
+    description = (
+        "Ask your planner for leave to rewrite, remove, rename, move or quarantine existing tests, or to change "
+        "settings of tests, builds or CI. It answers at once, and a task is heard but a few times."
+    )
+    return Tool("request_grant", description, RequestGrantArguments, request_grant)

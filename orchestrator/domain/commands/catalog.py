@@ -100,11 +100,20 @@ _GOAL_COMMANDS = (
         examples=(
             'orchestrate retry 7f3a storage/index --note "keep the old file format"',
             "orchestrate retry 7f3a storage/index --from 12",
+            "orchestrate retry 7f3a storage/index --grant tests/test_index.py:rewrite",
         ),
         target="task",
         argument=CommandArgument("task"),
         options=(
             CommandOption("note", "What the worker is to know."),
+            CommandOption(
+                "grant",
+                "What it may do besides, as add, rename, move, rewrite, remove or quarantine.",
+                "PATH:INTENT",
+                kind="texts",
+                field="grants",
+                is_in_palette=False,
+            ),
             CommandOption("from", "Go on from the end of this turn.", "TURN", kind="number", field="turn"),
             CommandOption(
                 "attempt", "The attempt whose turn is meant; the latest if not given.", kind="number", minimum=1

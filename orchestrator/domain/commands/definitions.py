@@ -84,10 +84,12 @@ class Retry(_BaseCommand, do="retry"):
     """Try a task again: afresh, or from the end of a turn of an earlier attempt.
 
     `attempt` is the one whose `turn` (from 0) is gone on from; the latest if not given. `note` is for the worker.
+    `grants` are what the task may do from now on besides what its plan grants, each as `PATH:INTENT[,INTENT…]`.
     """
 
     task: TaskId
     note: str = ""
+    grants: tuple[str, ...] = ()
     attempt: int | None = None
     turn: int | None = None
 

@@ -1,6 +1,6 @@
 """The effect of a command on the state of a run, and the reason why one that makes no sense is refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from orchestrator.domain.commands import definitions
@@ -8,9 +8,10 @@ from orchestrator.domain.commands.answers import explain_answer_refusal
 from orchestrator.domain.commands.definitions import Command, MigrationCommand
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.domain.fold.record_updates import format_reason, reopen_run, update_task
+from orchestrator.domain.fold.record_updates import add_task_grants, format_reason, reopen_run, update_task
 from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION
+from orchestrator.domain.run.grant import GrantIntent, parse_grant
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import add_lead
@@ -72,9 +73,20 @@ def _explain_retry_refusal(state: RunState, command: definitions.Retry) -> str:
         return f"{command.task} is a planner's slice: retry one of its tasks"
     if task.status not in _RETRYABLE:
         return f"{command.task} is {task.status.word}: there is nothing to try again"
+    if refusal := _explain_grant_refusal(command.grants):
+        return refusal
     if command.turn is None:
         return ""
     return _explain_turn_refusal(state, command, task, command.turn)
+
+
+def _explain_grant_refusal(grants: Sequence[str]) -> str:
+    for text in grants:
+        try:
+            parse_grant(text)
+        except ValueError:
+            return f"{text!r} is no grant: write PATH:INTENT, with an intent of {', '.join(GrantIntent)}"
+    return ""
 
 
 def _explain_turn_refusal(state: RunState, command: definitions.Retry, task: TaskState, turn: int) -> str:
@@ -181,6 +193,7 @@ def _retry_task(state: RunState, command: definitions.Retry) -> None:
     Planners above it that were given up with it wait for it again. If tests of its verifier were what refused it, these
     do not count any more.
     """
+    add_task_grants(state, state.tasks[command.task], [parse_grant(text) for text in command.grants])
     task = state.tasks[command.task]
     changes: dict[str, object] = {"retry": command, "earlier_attempts": len(task.attempts)}
     if task.cause == EndCause.REFUSED_BY_VERIFIER and task.verification is not None:

@@ -9,6 +9,7 @@ from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
+from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
@@ -126,6 +127,17 @@ class LensVoted(Event, kind="lens.voted"):
 
     number: int
     vote: LensVote
+
+
+class GrantDecided(Event, kind="grant.decided"):
+    """A wish for a grant was decided on: `number` counts those of the task from 1, `why` is what it was asked for."""
+
+    number: int
+    grants: tuple[Grant, ...]
+    why: str = ""
+    is_allowed: bool
+    reason: str = ""
+    by: str = "planner"
 
 
 class TaskEnded(Event, kind="task.ended"):

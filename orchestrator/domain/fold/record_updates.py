@@ -1,9 +1,12 @@
 """Replacing records in a run's state by changed copies; a status changes only as its transition table allows."""
 
+from collections.abc import Sequence
+
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import SessionId, parse_plan_task
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, apply_transition
@@ -14,6 +17,13 @@ def update_task(state: RunState, task: TaskState, status: TaskStatus | None = No
     if status is not None:
         changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
     state.tasks[task.spec.id] = copy_with_changes(task, **changes)
+
+
+def add_task_grants(state: RunState, task: TaskState, grants: Sequence[Grant]) -> None:
+    """Let a task do more to what is protected."""
+    if grants:
+        spec = task.spec.model_copy(update={"grants": (*task.spec.grants, *grants)})
+        update_task(state, task, spec=spec)
 
 
 def update_file(state: RunState, path: str, status: FileStatus | None = None, **changes: object) -> None:

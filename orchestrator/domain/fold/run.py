@@ -9,7 +9,13 @@ from orchestrator.domain.event import external, forge, landing, people, run, wor
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
 from orchestrator.domain.fold.old_journals import derive_notice_code
-from orchestrator.domain.fold.record_updates import update_approval, update_session, update_task, withdraw_plan
+from orchestrator.domain.fold.record_updates import (
+    add_task_grants,
+    update_approval,
+    update_session,
+    update_task,
+    withdraw_plan,
+)
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
 from orchestrator.domain.fold.verification import apply_verification_event
 from orchestrator.domain.frozen_model import copy_with_changes
@@ -232,6 +238,14 @@ def _(event: work.VerdictGiven, state: RunState) -> None:
     task = _get_task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
     update_task(state, task, status, verdicts=(*task.verdicts, event))
+
+
+@apply_run_event.register
+def _(event: work.GrantDecided, state: RunState) -> None:
+    if event.is_allowed:
+        add_task_grants(state, _get_task(state, event), event.grants)
+    task = _get_task(state, event)
+    update_task(state, task, grant_decisions=(*task.grant_decisions, event))
 
 
 @apply_run_event.register

@@ -17,7 +17,7 @@ from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
-from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
+from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, GrantDecided, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
@@ -44,6 +44,8 @@ class TaskState(FrozenModel):
     rounds: int = 0
     uncounted_rounds: int = 0
     """The rounds of a planner whose plan a person sent back: those count against no limit."""
+    grant_decisions: tuple[GrantDecided, ...] = ()
+    """The answers to its wishes for grants; what was allowed is in `spec.grants` by then."""
     handoff: Handoff | None = None
     reason: str = ""
     cause: EndCause | None = None

@@ -25,6 +25,7 @@ from orchestrator.engine.judging.candidate_changes import (
     read_candidate_changes,
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
+from orchestrator.engine.judging.grant_requests import request_needed_grants
 from orchestrator.engine.judging.support_files import read_base_gate
 from orchestrator.engine.verification.candidate_verification import find_verifier_failures
 from orchestrator.engine.verification.landing_tests import add_landing_tests
@@ -160,8 +161,17 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     state = context.state.tasks[task]
     others = _list_parallel(context.state, state)  # as they are now: whoever ends while this is judged was at work
     evidence = await _collect_evidence(context, roles, state, others)
+    verdict = decide_verdict(evidence)
+    refusal = await request_needed_grants(context, roles, task, verdict)
+    if refusal == "":
+        state = context.state.tasks[task]
+        evidence = await _collect_evidence(context, roles, state, others)
+        verdict = decide_verdict(evidence)
+    elif refusal is not None:
+        reasons = (*verdict.reasons, f"its planner did not grant that: {refusal}")
+        verdict = verdict.model_copy(update={"reasons": reasons})
     number = len(state.attempts)
-    verdict = await apply_verdict_veto(context, task, decide_verdict(evidence))
+    verdict = await apply_verdict_veto(context, task, verdict)
     asked, landing = None, context.state.tasks[task].candidate  # which may have tests that were added meanwhile
     if verdict.kind == VerdictKind.MERGE and landing is not None:
         asked = build_landing_approval(context, landing, state.unit)

@@ -127,6 +127,12 @@ def _(event: work.VerdictGiven) -> str:
 
 
 @describe_event.register
+def _(event: work.GrantDecided) -> str:
+    decision = "granted" if event.is_allowed else "did not grant"
+    return f"{event.by} {decision} {format_grants(event.grants, '; ')}{add_lead(': ', event.reason)}"
+
+
+@describe_event.register
 def _(event: verification.VerificationStarted) -> str:
     return f"a verifier writes tests, on {event.base[:12]}"
 

@@ -169,6 +169,7 @@ async def test_a_worker_is_told_its_task_and_what_it_alone_decides(journal: Jour
     assert "It is reached when\n- export() writes a header\n" in told
     assert "Yours alone to decide: the delimiter\n" in told
     assert [tool.name for tool in bench.model.requests[0].tools] == [
+        "request_grant",
         "shell",
         "read",
         "edit",
