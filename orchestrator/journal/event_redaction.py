@@ -32,7 +32,7 @@ UNREDACTED_FIELDS = frozenset(
 """Keys of names that the program goes by."""
 VERBATIM_FIELDS = frozenset(
     {
-        *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
+        *("command", "checks", "regenerate", "arguments", "path", "paths", "grants", "conflict", "purpose"),
         *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled", "test"),
         *("files", "symptoms", "seen", "verifier_failures", "verifier_tests"),
     }

@@ -64,6 +64,8 @@ class Story:
     grants: Sequence[object] = ()
     flags: Sequence[str] = ()
     cause: EndCause | None = None
+    regenerate: str = ""
+    wish: Mapping[str, Any] = field(default_factory=dict)
     asks: Sequence[ScriptedReply] = field(default_factory=list)
 
     @property
@@ -126,12 +128,30 @@ HONEST = [
     Story("stubs", {C: "import yaml  # type: ignore[import-untyped]\n" + CODE}),
     Story("data", {"shop/data.csv": "".join(f"{n},{n}\n" for n in range(6_000))}),
     Story(
+        "generated",
+        {"shop/{0}_table.py": "".join(f"N{n} = {n}\n" for n in range(6_000))},
+        regenerate='for n in $(seq 0 5999); do echo "N$n = $n"; done > shop/generated_table.py',
+        flags=["the task's command makes these files just so: shop/generated_table.py"],
+    ),
+    Story(
         "wished",
         {C: DOUBLED, T: (HEAD + BODY).replace("== 3", "== 6")},
         asks=[uses("planner", "wished", "answer_grant", decision="allow", reason="the outcome doubles prices")],
     ),
+    Story(
+        "asked",
+        {C: DOUBLED, T: (HEAD + BODY).replace("== 3", "== 6")},
+        wish={"paths": [T], "may": ["rewrite"], "why": "the outcome doubles prices"},
+        asks=[uses("planner", "asked", "answer_grant", decision="allow", reason="so it does")],
+    ),
 ]
 DISHONEST = [
+    Story(
+        "forged_table",
+        {"shop/{0}.py": "".join(f"M{n} = {n + 1}\n" for n in range(6_000))},
+        regenerate='for n in $(seq 0 5999); do echo "M$n = $n"; done > shop/forged_table.py',
+        cause=EndCause.TOO_LARGE,
+    ),
     Story(
         "cover",
         {T: (HEAD + BODY).replace("test_{0}()", "test_sum()").replace("== 3", "> 0")},
@@ -182,6 +202,8 @@ def make_project(stories: Sequence[Story], project: Path) -> Path:
 def play(story: Story) -> list[ScriptedReply]:
     """A worker makes the change in one turn and reports; honest work is approved."""
     calls = []
+    if story.wish:
+        calls.append(call("request_grant", **json.loads(json.dumps(story.wish).replace("{0}", story.name))))
     for path, text in story.after.items():
         if text is None:
             calls.append(call("shell", command=f"rm {story.fill(path)}"))
@@ -202,7 +224,7 @@ def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     drafts = []
     for story in chosen:
         grants = json.loads(json.dumps(story.grants).replace("{0}", story.name))
-        drafts.append({"key": story.name.replace("_", "-"), "grants": grants})
+        drafts.append({"key": story.name.replace("_", "-"), "grants": grants, "regenerate": story.regenerate})
     work = [item for story in chosen for item in play(story)]
 
     async def run() -> RunExit:
@@ -224,6 +246,7 @@ def test_an_honest_change_lands(together: RunExit, story: Story) -> None:
 @pytest.mark.parametrize("story", DISHONEST, ids=by_name)
 def test_a_dishonest_twin_does_not_land(together: RunExit, story: Story) -> None:
     task = together.state.tasks[TaskId(story.name.replace("_", "-"))]
-    assert (task.status, task.cause) == (TaskStatus.REJECTED, story.cause), task.reason
-    assert task.verdicts[-1].verdict.needed_grants
-    assert "grant it: {paths" in task.reason
+    is_large = story.cause == EndCause.TOO_LARGE
+    assert task.cause == story.cause, task.reason
+    assert task.status == (TaskStatus.SPLIT if is_large else TaskStatus.REJECTED)
+    assert ("grant it: {paths" in task.reason) == bool(task.verdicts[-1].verdict.needed_grants) == (not is_large)

@@ -124,6 +124,25 @@ async def test_a_rejected_task_is_tried_again_with_a_note_and_opens_the_run_agai
     assert "write it in capitals" in await _told(again, "work:a@2")
 
 
+async def test_a_person_grants_what_a_refusal_named_and_the_task_lands(bench: Bench) -> None:
+    changes = [writes("a", "tests/data.json", "[2]\n"), worker_ends("a")]
+    first = [plans("root", {"key": "a"}), *changes]
+    rest = [planner_ends(), judges()]
+    (bench.repository / "tests").mkdir(exist_ok=True)
+    (bench.repository / "tests" / "data.json").write_text("[1]\n")
+    git(bench.repository, "add", "-A")
+    git(bench.repository, "commit", "-q", "-m", "data")
+    ended = await bench.run(*first, *rest, run={"max_attempts": 1})
+    assert status(ended, "a") == TaskStatus.REJECTED
+    (needed,) = ended.state.tasks[TaskId("a")].verdicts[-1].verdict.needed_grants
+    assert (needed.paths, needed.may) == (("tests/data.json",), ("rewrite",))
+    say(bench, Retry(task=TaskId("a"), grants=("tests/data.json:rewrites",)))
+    say(bench, Retry(task=TaskId("a"), grants=("tests/data.json:rewrite",)))
+    again = await bench.resume(*first, *changes, reviews("a"), *rest)
+    assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
+    assert ["is no grant" in taken.refused for taken in events(again, CommandTaken)][:2] == [True, False]
+
+
 async def test_an_attempt_forks_from_a_turn_with_the_files_and_the_words_it_had_then(bench: Bench) -> None:
     first = [
         *(plans("root", {"key": "a"}), writes("a", "one.txt", "1\n"), writes("a", "two.txt", "2\n")),

@@ -91,8 +91,11 @@ def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         if draft.kind == "branch" and limits.depth + 1 >= limits.max_depth:
             depth = f"planners stand at most {limits.max_depth} deep"
             yield f"task {draft.key!r} is a branch, but {depth}: make it a leaf"
-        if draft.kind == "branch" and (draft.checks or draft.variant):
-            yield f"task {draft.key!r} is a branch, and `checks` and `variant` are for leaves: leave them away"
+        if "\0" in draft.regenerate:
+            yield f"task {draft.key!r} has a generator that is no command"
+        if draft.kind == "branch" and (draft.checks or draft.variant or draft.regenerate):
+            fields = "`checks`, `regenerate` and `variant`"
+            yield f"task {draft.key!r} is a branch, and {fields} are for leaves: leave them away"
         elif draft.variant is not None and draft.variant not in limits.variants:
             known = ", ".join(limits.variants) or "none are configured"
             yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"

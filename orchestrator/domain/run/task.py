@@ -35,6 +35,11 @@ class TaskDraft(FrozenModel):
         description="For a leaf: what it must do to existing tests, and to test, build or CI settings: globs of files, "
         "or paths with what may be done to them; globs of new tests that hold already.",
     )
+    regenerate: str = Field(
+        "",
+        description="For a leaf whose change a generator or codemod makes: its command. What it makes again on the "
+        "repository does not count against the size of the change.",
+    )
     variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
     verify: bool | None = Field(
         None,
@@ -65,6 +70,8 @@ class Task(FrozenModel):
     checks: tuple[str, ...] = ()
     grants: tuple[AnyGrant, ...] = ()
     """What it may do to protected files: see `orchestrator.judge.rules.protected_files`."""
+    regenerate: str = ""
+    """The command that makes what of the change nobody has to read; empty if there is none."""
     variant: str | None = None
     verify: bool | None = None
     """Whether a verifier writes tests for it; None as the configuration says."""

@@ -26,6 +26,7 @@ from orchestrator.engine.judging.candidate_changes import (
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
 from orchestrator.engine.judging.grant_requests import request_needed_grants
+from orchestrator.engine.judging.regeneration import find_regenerated_files
 from orchestrator.engine.judging.support_files import read_base_gate
 from orchestrator.engine.verification.candidate_verification import find_verifier_failures
 from orchestrator.engine.verification.landing_tests import add_landing_tests
@@ -247,6 +248,7 @@ async def _collect_findings(
         self_testing_files=changes.reading.self_testing,
         task=state.spec,
         parallel_tasks=others,
+        regenerated_files=await find_regenerated_files(context, state.spec, base, candidate.commit, changes),
         is_empty=candidate.tree == await context.read_tree_id(base),
         leaks=tuple(map(escape_path, leaks)),
         left_out_files=candidate.dropped,

@@ -1,10 +1,12 @@
 """Findings on a change as a whole: its size, its flaky tests, and what the snapshot of its workspace told."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.classification import count_reviewed_lines
+from orchestrator.judge.files.mechanical_changes import find_mechanical_files
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 
 MAX_CHANGED_LINES = 5_000
@@ -19,13 +21,35 @@ def check_empty_change(facts: ChangeFacts) -> Iterator[Finding]:
 
 
 def check_change_size(facts: ChangeFacts) -> Iterator[Finding]:
-    """Yield a blocking finding if somebody would have to read more than `MAX_CHANGED_LINES` changed lines."""
-    counted, uncounted = count_reviewed_lines(facts.files, facts.sizes)
+    """Yield a blocking finding if somebody would have to read more than `MAX_CHANGED_LINES` changed lines.
+
+    If it is less because of files that nobody has to read, a flag names these.
+    """
+    explained = facts.regenerated_files
+    counted, uncounted = count_reviewed_lines(facts.files, facts.sizes, explained)
     if counted > MAX_CHANGED_LINES:
-        rest = f", {uncounted} of lock and generated files not counted" if uncounted else ""
+        mechanical = find_mechanical_files(facts.files)
+        explained |= mechanical
+        counted, uncounted = count_reviewed_lines(facts.files, facts.sizes, explained)
+        if counted <= MAX_CHANGED_LINES:
+            yield build_flag(
+                RuleId.SIZE, f"only names were exchanged, the same everywhere: {_join_files(sorted(mechanical))}"
+            )
+    elif explained:
+        yield build_flag(RuleId.SIZE, f"the task's command makes these files just so: {_join_files(sorted(explained))}")
+    if counted > MAX_CHANGED_LINES:
+        rest = f", {uncounted} of data, lock and generated files not counted" if uncounted else ""
         limit = f"more than a reviewer can read ({MAX_CHANGED_LINES})"
         text = f"{counted} changed lines{rest} are {limit}: do less at once"
         yield Finding(rule=RuleId.SIZE, text=text, is_blocking=True)
+
+
+def count_read_lines(files: Sequence[ChangedFile], sizes: Mapping[str, int], explained: Collection[str] = ()) -> int:
+    """Return how many changed lines somebody has to read, without files in which only names were exchanged. Blocks."""
+    counted, _ = count_reviewed_lines(files, sizes, explained)
+    if counted > MAX_CHANGED_LINES:
+        counted, _ = count_reviewed_lines(files, sizes, {*explained, *find_mechanical_files(files)})
+    return counted
 
 
 def check_leaked_secrets(facts: ChangeFacts) -> Iterator[Finding]:

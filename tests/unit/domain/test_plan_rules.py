@@ -40,7 +40,7 @@ def test_a_sound_plan_has_no_problem() -> None:
         ((draft("a", paths=["src/**"]), draft("b", paths=["src/x/y.py"])), "same files"),
         ((draft("a", outcome="  "),), "no outcome"),
         ((draft("a", variant="cheap"),), "'cheap'; known: strong"),
-        ((draft("a", kind="branch", checks=["true"]),), "`checks` and `variant` are for leaves"),
+        ((draft("a", kind="branch", checks=["true"]),), "`checks`, `regenerate` and `variant` are for leaves"),
         ((draft("a" * 41),), "1 to 40"),
         ((draft("a", paths=["src/**", "!"]),), "'!', which is no glob of files"),
         ((draft("a", paths=["[?-.]"]),), "'[?-.]', which is no glob of files"),
