@@ -34,13 +34,13 @@ from prompts import fence_text
 from roles.brief_text import format_bullets, format_contract
 from roles.role_context import RoleContext
 
-_TOLD_WORDS: Mapping[str, BaseOutcome] = {
+_OUTCOME_WORDS: Mapping[str, BaseOutcome] = {
     **dict.fromkeys(("red", "fail", "fails", "failing", "failed", "new"), BaseOutcome.NEW_BEHAVIOUR),
     **dict.fromkeys(("new-behavior", "new_behaviour", "new_behavior"), BaseOutcome.NEW_BEHAVIOUR),
     **dict.fromkeys(("green", "pass", "passes", "passing", "passed"), BaseOutcome.CHARACTERISATION),
     **dict.fromkeys(("characterization", "regression"), BaseOutcome.CHARACTERISATION),
 }
-"""Other words in which models tell how tests end on the base."""
+"""Other words of models for how tests end on the base."""
 _MAX_SHOWN = 60
 _GOAL_TRIALS = 3
 """Submissions of checks of a goal that are sent back where one cannot be run, the last one excepted."""
@@ -66,11 +66,11 @@ class TestFileAnswer(ToolArguments):
 
     @field_validator("base", mode="before")
     @classmethod
-    def _accept_other_words(cls, told: object) -> object:
-        if isinstance(told, str):
-            word = told.strip().lower()
-            return _TOLD_WORDS.get(word, word)
-        return told
+    def _accept_other_words(cls, outcome: object) -> object:
+        if isinstance(outcome, str):
+            word = outcome.strip().lower()
+            return _OUTCOME_WORDS.get(word, word)
+        return outcome
 
 
 class VerifierAnswer(ToolArguments):
@@ -91,7 +91,7 @@ class VerifierAnswer(ToolArguments):
         """Return the files as the harness tries them; a path is taken from the repository's top."""
         proposed = []
         for file in self.files:
-            proposed.append(ProposedFile(path=file.path.removeprefix("./"), text=file.text, told=file.base))
+            proposed.append(ProposedFile(path=file.path.removeprefix("./"), text=file.text, base_outcome=file.base))
         return tuple(proposed)
 
 

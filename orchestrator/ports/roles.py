@@ -148,11 +148,11 @@ class VerifierBrief(FrozenModel):
 
 
 class ProposedFile(FrozenModel):
-    """A file of tests as a verifier proposes it; `told` is how it says that its tests end on the base."""
+    """A file of tests as a verifier proposes it; `base_outcome` is how its tests end on the base."""
 
     path: str
     text: str
-    told: BaseOutcome
+    base_outcome: BaseOutcome
 
 
 class ProposedTests(FrozenModel):

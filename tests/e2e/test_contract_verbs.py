@@ -35,8 +35,8 @@ def test_a_person_adds_and_drops_criteria_of_a_run_and_cannot_drop_what_every_co
     kept = run.says("criterion", "drop", "latest", "gate", "--json")
     assert (kept.code, kept.json["refused"]) == (2, "every contract has the criterion gate")
     assert run.says("criterion", "drop", "latest", "must-1", "--reason", "it was a mistake").code == 0
-    asked = {"id": "must-1", "text": "`test -f a.txt` exits 0", "command": "test -f a.txt"}
-    more = {"id": "must-2", "text": "`test -f b.txt` exits 0", "command": "test -f b.txt"}
+    asked = {"id": "must-1", "text": "`test -f a.txt` exits 0", "command": "test -f a.txt", "files": []}
+    more = {"id": "must-2", "text": "`test -f b.txt` exits 0", "command": "test -f b.txt", "files": []}
     assert [sent["command"] for sent in run.says("inbox", "latest", "--json").json["sent"]] == [
         {"do": "add-criterion", "criterion": asked},
         {"do": "add-criterion", "criterion": more},

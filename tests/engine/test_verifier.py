@@ -12,8 +12,9 @@ from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.check import VERIFIER_CHECK
 from orchestrator.domain.judging.verifier_tests import VerificationState
+from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import TaskState
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.project.options import Options
@@ -23,7 +24,7 @@ from orchestrator.scratch_runs.replay import replay_run
 from tests.loopback.builders import reply
 from tests.running.goals import Bench, status
 from tests.running.projects import GATE_FLAGS, git
-from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
@@ -56,13 +57,14 @@ async def run(
     *items: ScriptedReply,
     draft: dict[str, Any] | None = None,
     gate: dict[str, str] | None = None,
+    budget: dict[str, Any] | None = None,
     **verifier: Any,
 ) -> RunExit:
     """A run of one task, with a verifier for every task unless it is said otherwise."""
     whole = script(*items, draft=draft)
     model = {"model": write_script(bench.root / "script.json", whole)}
     roles = {"planner": model, "worker": model, "judge": model, "verifier": {**model, "when": "always", **verifier}}
-    return await bench.run(*whole, roles=roles, run={"max_attempts": 2}, gate=gate or GATE_FLAGS)
+    return await bench.run(*whole, roles=roles, run={"max_attempts": 2}, gate=gate or GATE_FLAGS, budget=budget or {})
 
 
 def task(ended: RunExit) -> TaskState:
@@ -153,8 +155,7 @@ async def test_what_is_no_test_or_does_not_do_as_was_told_goes_back_twice_and_th
         "conftest.py": "it is no file of tests by its path",
         "test_broken.py": "it is no Python",
         "half_checks.py": "it is no file of tests by its path",
-        "test_idle.py": "it was told to be new-behaviour, and all its tests pass on the base, where nothing has "
-        "changed yet",
+        "test_idle.py": "it is called new-behaviour, but all its tests pass on the base, where nothing has changed yet",
     }
 
 
@@ -196,3 +197,42 @@ async def test_whatever_the_gate_can_tell_a_wrong_change_is_caught_and_a_right_o
     kept = [receipt for receipt in ended.state.receipts.values() if receipt.kind == VERIFIER_CHECK]
     has_only_its_tests = [receipt.counts.total <= 1 for receipt in kept if receipt.tests is not None]
     assert all(has_only_its_tests) == (gate != "whole")
+
+
+@pytest.mark.slow
+async def test_a_verifier_whose_budget_is_spent_stops_no_run(bench: Bench) -> None:
+    rambling = reply("I would test odd numbers.", role="verifier", task="half")
+    budget = {"roles": {"verifier": {"calls": 1}}}
+    ended = await run(bench, rambling, submits(file(GOOD)), *attempt(WRONG_CODE), budget=budget)
+    assert (status(ended, "half"), ended.exit_code) == (TaskStatus.MERGED, 0)
+    assert (verification(ended).exit, verification(ended).files) == (Exit.OUT_OF_BUDGET, ())
+    assert any(one.code == NoticeCode.VERIFIER_TESTS_DROPPED for one in ended.state.notices)
+
+
+@pytest.mark.slow
+async def test_on_a_new_base_only_what_is_still_so_there_counts(bench: Bench) -> None:
+    """The second attempt begins on what `other` landed, which changes `double`: that is not the fault of `half`."""
+    old = HEAD.replace("half import half", "calc import double")
+    old += "    def test_even(self):\n        self.assertEqual(double(4) % 2, 0)\n"
+    items = [
+        plans("root", TASK, {"key": "other", "grants": ["test_calc.py"]}),
+        submits(file(GOOD), file(old, "test_double_of.py", base="green")),
+        uses("verifier", "other", "submit_tests", files=[]),
+        edits("other", "calc.py", "add(a, a)", "add(a, a) + 1"),
+        edits("other", "test_calc.py", "double(4), 8", "double(4), 9"),
+        *(worker_ends("other"), reviews("other")),
+        *(*attempt(RIGHT_CODE), reviews("half", "reject", "not now")),
+        *(*attempt(RIGHT_CODE), reviews("half", points=1)),
+        *[planner_ends()] * 2,
+        *[judges()] * 2,
+    ]
+    model = {"model": write_script(bench.root / "script.json", items)}
+    roles = dict.fromkeys(("planner", "worker", "judge"), model) | {"verifier": {**model, "when": "always"}}
+    ended = await bench.run(*items, roles=roles)
+    assert (status(ended, "other"), status(ended, "half")) == (TaskStatus.MERGED, TaskStatus.REJECTED)
+    send_command(ended.directory, Retry(task=TaskId("half")))
+    again = await bench.resume(*items, roles=roles)
+    assert status(again, "half") == TaskStatus.MERGED
+    first, second = task(again).attempts
+    assert first.base != second.base
+    assert [counted.path for counted in verification(again).files] == ["test_half_of.py", "test_double_of.py"]

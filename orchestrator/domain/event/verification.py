@@ -19,7 +19,7 @@ class VerifierTestsTried(Event, kind="verification.tried"):
 
 
 class VerificationEnded(Event, kind="verification.ended"):
-    """The verifier is done with a task; `files` are those that did on the base what was told of them."""
+    """The verifier is done with a task; `files` are those that end on the base as it claims."""
 
     exit: Exit
     detail: str = ""

@@ -11,7 +11,7 @@ from orchestrator.domain.text.blob_text import Text
 
 
 class BaseOutcome(StrEnum):
-    """The outcome on the base that a verifier tells of its tests, before the harness runs them there."""
+    """The outcome of tests on the base, as their verifier claims before the harness runs them there."""
 
     NEW_BEHAVIOUR = "new-behaviour"
     CHARACTERISATION = "characterisation"
@@ -25,10 +25,10 @@ class BaseOutcome(StrEnum):
 
 
 class VerifierFile(FrozenModel):
-    """A file of tests; `told` is how its verifier says that they end on the base."""
+    """A file of tests; `base_outcome` is how they end on the base, by the word of its verifier."""
 
     path: str
-    told: BaseOutcome
+    base_outcome: BaseOutcome
     content: Text
 
 

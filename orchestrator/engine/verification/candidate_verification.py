@@ -63,10 +63,13 @@ async def _select_counting_files(context: RunContext, state: TaskState) -> tuple
     base = state.attempts[-1].base
     if base == verification.base:
         return verification.counting_files
-    told_green = [file for file in verification.counting_files if file.told == BaseOutcome.CHARACTERISATION]
+    green_files = []
+    for file in verification.counting_files:
+        if file.base_outcome == BaseOutcome.CHARACTERISATION:
+            green_files.append(file)
     purpose = Purpose(f"{state.spec.id}, a verifier's tests on the new base")
-    runs = await VerifierTestRunner(context).run_files(base, told_green, purpose)
-    changed = {file.path for file in told_green if find_base_problem(file.told, runs[file.path])}
+    runs = await VerifierTestRunner(context).run_files(base, green_files, purpose)
+    changed = {file.path for file in green_files if find_base_problem(file.base_outcome, runs[file.path])}
     return tuple(file for file in verification.counting_files if file.path not in changed)
 
 
@@ -114,10 +117,10 @@ async def _decide_contests(
         brief = await _build_contest_brief(context, state, contest, place, file, runs[path], change)
         ruling = await roles.judge.judge_contest(brief)
         if isinstance(ruling, ContestRuling):
-            decided = ruling.model_dump(include={"is_dropped", "reasons", "model"})
+            decision = ruling.model_dump(include={"is_dropped", "reasons", "model"})
             number = len(state.attempts)
             await context.journal.append(
-                ContestDecided(task=state.spec.id, number=number, test=contest.test, **decided)
+                ContestDecided(task=state.spec.id, number=number, test=contest.test, **decision)
             )
 
 

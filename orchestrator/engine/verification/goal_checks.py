@@ -104,7 +104,7 @@ class _CheckTrial:
         if not check.path:
             return Criterion(id=name, text=check.text, command=check.command)
         content = await self.context.journal.store_text(check.test)
-        file = VerifierFile(path=check.path, told=BaseOutcome.NEW_BEHAVIOUR, content=content)
+        file = VerifierFile(path=check.path, base_outcome=BaseOutcome.NEW_BEHAVIOUR, content=content)
         narrow = narrow_to_files(self.context.gate.checks[0], [check.path])
         command = narrow.run if narrow else ""
         return Criterion(id=name, text=check.text, command=command, files=(file,))

@@ -1,4 +1,4 @@
-"""The verifier's work on a task: it writes tests, the harness runs them on the base, and keeps what did as was told."""
+"""The verifier's work on a task: it writes tests, and the harness keeps those that end on the base as it claims."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from orchestrator.ports.roles import ContextPiece, ProposedFile, ProposedTests, 
 from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 
 MAX_TRIALS = 3
-"""Submissions of one verifier that are run; after the last one, what did not do as was told does not count."""
+"""Submissions of one verifier that are run; after the last one, what ends otherwise than it claims does not count."""
 _MAX_PATHS = 60
 _MAX_EXAMPLES = 2
 _EXAMPLE_BYTES = 6_000
@@ -57,7 +57,7 @@ async def verify_task(context: RunContext, roles: Roles, task: TaskId) -> None:
 
 
 async def _record_end(context: RunContext, task: TaskId, result: ProposedTests | SessionFailure) -> None:
-    """Record the files that count: those of the last submission that did on the base what was told of them."""
+    """Record the files that count: those of the last submission that end on the base as their verifier claims."""
     trials = _get_verification(context, task).trials
     files = trials[-1].sound_files if trials else ()
     ended = VerificationEnded(task=task, exit=Exit.FINISHED, files=files)
@@ -138,8 +138,8 @@ class _BaseTrial:
         return list(_iterate_problem_lines(trials[-1].problems))
 
     async def _store_file(self, file: ProposedFile) -> VerifierFile:
-        text = file.text[: MAX_FILE_CHARS + 1]
-        return VerifierFile(path=file.path, told=file.told, content=await self.context.journal.store_text(text))
+        content = await self.context.journal.store_text(file.text[: MAX_FILE_CHARS + 1])
+        return VerifierFile(path=file.path, base_outcome=file.base_outcome, content=content)
 
     async def _try_files(self, files: tuple[VerifierFile, ...]) -> TestsTrial:
         problems = await self._find_unusable_files(files)
@@ -148,7 +148,7 @@ class _BaseTrial:
         runner, purpose = VerifierTestRunner(self.context), Purpose(f"{self.task}, a verifier's tests on the base")
         runs = await runner.run_files(self.verification.base, usable, purpose)
         for file in usable:
-            if problem := await self._describe_base_problem(file.told, runs[file.path]):
+            if problem := await self._describe_base_problem(file.base_outcome, runs[file.path]):
                 problems.append(TestFileProblem(path=file.path, problem=problem))
         receipts = tuple(dict.fromkeys(run.receipt for run in runs.values()))
         return TestsTrial(files=files, problems=tuple(problems), receipts=receipts)
@@ -169,8 +169,8 @@ class _BaseTrial:
             stems.add(fold_stem(file.path))
         return problems
 
-    async def _describe_base_problem(self, told: BaseOutcome, run: FileOutcomes) -> str:
-        problem = find_base_problem(told, run)
+    async def _describe_base_problem(self, claimed_outcome: BaseOutcome, run: FileOutcomes) -> str:
+        problem = find_base_problem(claimed_outcome, run)
         if not problem or not run.red_tests:
             return problem
         receipt = self.context.state.receipts[run.receipt]

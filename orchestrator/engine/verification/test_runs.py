@@ -19,7 +19,7 @@ class VerifierTestRunner:
     """Runs files of tests on trees that do not have them, and tells the outcomes of each.
 
     All files run together; a file of which that tells nothing runs alone, where the command can be narrowed to it.
-    Where pytest stands behind another command it is told by its own variable; if that finds nothing, all tests run.
+    Pytest behind another command is narrowed by its own variable; if that finds nothing, all tests run.
     """
 
     def __init__(self, context: RunContext) -> None:

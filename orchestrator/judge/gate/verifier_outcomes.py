@@ -1,4 +1,4 @@
-"""The outcomes of a verifier's files: which of a run's tests are theirs, and whether they end as was told."""
+"""The outcomes of a verifier's files: which of a run's tests are theirs, and how they end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,8 +61,8 @@ def select_new_outcomes(outcomes: Outcomes, known: Outcomes) -> dict[str, TestOu
     return {test: outcome for test, outcome in outcomes.items() if test not in known}
 
 
-def find_base_problem(told: BaseOutcome, run: FileOutcomes) -> str:
-    """Return why a file did not do on the base what was told of it; empty if it did."""
+def find_base_problem(claimed_outcome: BaseOutcome, run: FileOutcomes) -> str:
+    """Return why a file does not end on the base as its verifier claims; empty if it does."""
     if run.ending:
         return f"the run {run.ending} on the base"
     if not run.outcomes:
@@ -70,14 +70,14 @@ def find_base_problem(told: BaseOutcome, run: FileOutcomes) -> str:
     if len(run.outcomes) > MAX_TESTS:
         return f"it has {len(run.outcomes)} tests; write at most {MAX_TESTS}"
     red = join_limited(run.red_tests, _SHOWN)
-    if told == BaseOutcome.NEW_BEHAVIOUR:
+    if claimed_outcome == BaseOutcome.NEW_BEHAVIOUR:
         if run.red_tests:
             return ""
-        return "it was told to be new-behaviour, and all its tests pass on the base, where nothing has changed yet"
+        return "it is called new-behaviour, but all its tests pass on the base, where nothing has changed yet"
     if run.red_tests:
-        return f"it was told to be characterisation, and on the base these fail: {red}"
+        return f"it is called characterisation, but on the base these fail: {red}"
     if not run.has_passed:
-        return "it was told to be characterisation, and none of its tests passed on the base"
+        return "it is called characterisation, but none of its tests passed on the base"
     return ""
 
 

@@ -146,7 +146,7 @@ def _(event: verification.VerifierTestsTried) -> str:
 
 @describe_event.register
 def _(event: verification.VerificationEnded) -> str:
-    counted = ", ".join(f"{file.path} ({file.told.description})" for file in event.files)
+    counted = ", ".join(f"{file.path} ({file.base_outcome.description})" for file in event.files)
     return f"the verifier ended {event.exit}: {counted or 'no test counts'}{add_lead('; ', event.detail)}"
 
 

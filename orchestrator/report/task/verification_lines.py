@@ -17,7 +17,7 @@ def render_verification_lines(verification: VerificationState | None) -> Iterato
     detail = add_lead(": ", to_one_line(verification.detail))
     yield f"\nverifier {ending}{detail}, base {verification.base[:12]}{waived}"
     for file in verification.files:
-        yield f"  {to_one_line(file.path)}: {file.told}, {file.told.description}"
+        yield f"  {to_one_line(file.path)}: {file.base_outcome}, {file.base_outcome.description}"
     if verification.trials:
         for problem in verification.trials[-1].problems:
             yield f"  does not count: {quote_text(f'{problem.path}: {problem.problem}')}"

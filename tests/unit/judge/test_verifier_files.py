@@ -93,7 +93,7 @@ def test_outcomes_are_of_the_file_that_their_place_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "outcomes", "ending", "is_good"),
+    ("claimed", "outcomes", "ending", "is_good"),
     [
         (BaseOutcome.NEW_BEHAVIOUR, {"a": FAILED, "b": PASSED}, "", True),
         (BaseOutcome.NEW_BEHAVIOUR, {"(collection) a": ERROR}, "", True),
@@ -107,9 +107,9 @@ def test_outcomes_are_of_the_file_that_their_place_names() -> None:
     ],
 )
 def test_a_file_counts_that_ends_on_the_base_as_was_told(
-    told: BaseOutcome, outcomes: dict[str, TestOutcome], ending: str, is_good: bool
+    claimed: BaseOutcome, outcomes: dict[str, TestOutcome], ending: str, is_good: bool
 ) -> None:
-    assert (find_base_problem(told, FileOutcomes(outcomes, "r", ending)) == "") == is_good
+    assert (find_base_problem(claimed, FileOutcomes(outcomes, "r", ending)) == "") == is_good
 
 
 def test_a_candidate_fails_what_is_red_in_every_run_and_a_file_of_which_nothing_passed() -> None:
