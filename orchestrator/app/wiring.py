@@ -39,6 +39,7 @@ from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.gate.check_runner import CheckRunner
 from orchestrator.judge.gate.harness import HarnessGate
+from orchestrator.judge.repeats.runner import RepeatRunner
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
@@ -119,7 +120,6 @@ async def open_run(
         opening = _RunOpening(location, overrides, stack, journal, live, config, recipe)
         grant, hands, before = await opening.open_environments()
         hooks = opening.build_hooks(hands)
-        forge = await stack.enter_async_context(opening.open_forge())
         yield RunContext(
             directory=location.directory,
             journal=journal,
@@ -131,7 +131,8 @@ async def open_run(
             gate=opening.build_gate(hands, before),
             baseline_hands=before,
             lend_hands=partial(opening.lend_hands, grant),
-            forge=overrides.wrap_forge(forge),
+            repeats=None if recipe else opening.build_repeat_runner(hands),
+            forge=overrides.wrap_forge(await stack.enter_async_context(opening.open_forge())),
             roles=await opening.open_roles(hooks),
             hooks=hooks,
             on_recovered=on_recovered,
@@ -273,6 +274,11 @@ class _RunOpening:
 
     async def _read_changes(self, tree: TreeId) -> Sequence[ChangedFile]:
         return await read_changed_files(self.location.repository.git, self.journal.state.run.base_tree, tree)
+
+    def build_repeat_runner(self, hands: Hands) -> RepeatRunner | None:
+        """Return what runs the tests of a green change many times over; None without a gate."""
+        checks = self.config.gate.build_checks()
+        return RepeatRunner(self._build_check_runner(hands), self.journal, checks[0]) if checks else None
 
     def _build_check_runner(self, hands: Hands) -> CheckRunner:
         output_bytes = self.config.hands.output_mb * 1024 * 1024

@@ -87,6 +87,7 @@ class GateSettings(FrozenModel):
     timeout_s: Seconds
     reruns: NotNegative = 40
     rerun_s: Seconds = 900.0
+    repeats: bool = True
     canaries: bool = True
     new_tests: Literal["red", "flag", "off"] = "red"
 

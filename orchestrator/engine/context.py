@@ -30,6 +30,7 @@ from worktrees.repositories.repository import GitRepository
 
 if TYPE_CHECKING:
     from orchestrator.judge.gate.harness import HarnessGate
+    from orchestrator.judge.repeats.runner import RepeatRunner
 
 HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 """Hands like the run's own, while the block lasts, that can also read these directories of the host."""
@@ -44,7 +45,7 @@ async def report_no_worker() -> bool:
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps.
+    `roles` is None for a migration without model steps, `repeats` for any migration, whose changes are the user's own.
     `baseline_hands` are the hands of the baseline, where a migration's environment changes with it; `hands` are those
     of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
     due actions begin.
@@ -59,6 +60,7 @@ class RunContext:
     repository: GitRepository
     hands: Hands
     gate: "HarnessGate"
+    repeats: "RepeatRunner | None"
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS

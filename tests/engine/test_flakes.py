@@ -11,12 +11,14 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import CheckFinished
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.check import NARROW_CHECK, REPEATS_CHECK
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.pull_request.description import format_goal_body
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.report.run.model import FlakyTest
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.report.task.details import render_task_details
 from tests.running.goals import Bench, one, status
 from tests.running.projects import GATE_FLAGS, git
 from tests.running.scripts import planner_ends, plans, worker_ends, writes
@@ -135,30 +137,39 @@ import price
 
 
 class PriceTest(unittest.TestCase):
-    def test_price(self):
-        self.assertEqual(price.PRICE, 2)
+    def test_sum(self):
+        self.assertEqual(price.get_price(), 2)
 
     def test_beside(self):
-        self.assertTrue(price.PRICE)
+        self.assertTrue(price)
 """
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider test_shop.py"
-MOSTLY_WRONG = "PRICE = 2 if count == 4 else 3"
-SOMETIMES_WRONG = "PRICE = 3 if count in (1, 5) else 2"
+RIGHT = "def get_price():\n    return 2"
+MOSTLY_WRONG = """calls = []
 
 
-async def test_a_change_that_makes_a_test_fail_more_often_than_on_the_base_is_red_and_its_rates_are_told(
-    bench: Bench,
-) -> None:
-    rounds = Rounds(bench, "PRICE = 2")
+def get_price():
+    calls.append(1)
+    return 2 if count == 1 and len(calls) == 1 else 3"""
+"""Right when the tests run for the first time on the change, and wrong in each later run and round."""
+SOMETIMES_WRONG = "def get_price():\n    return 3 if count in (1, 5) else 2"
+
+
+async def test_a_change_that_makes_a_test_fail_most_times_is_red_although_its_first_run_is_green(bench: Bench) -> None:
+    rounds = Rounds(bench, RIGHT)
     work = [writes("a", "price.py", rounds.format_code(MOSTLY_WRONG)), worker_ends("a")]
     gate = {"command": PYTEST, "report": "auto", "reruns": 6, "canaries": False}
     flags = rounds.flags | {"gate": gate}
     ended = await bench.run(plans("root", {"key": "a"}), *work, planner_ends(), when=rounds, **flags)
     given = ended.state.tasks[TaskId("a")].verdicts[-1].verdict
     assert (status(ended, "a"), given.cause) == (TaskStatus.REJECTED, "red-tests")
-    assert any("test_price fails in 6 of 7 runs of this tree, never in 7 of the base" in why for why in given.reasons)
-    narrow = [receipt for receipt in ended.state.receipts.values() if receipt.narrows]
+    assert any("test_sum fails in 6 of 7 runs of this tree, never in 7 of the base" in why for why in given.reasons)
+    narrow = [receipt for receipt in ended.state.receipts.values() if receipt.kind == NARROW_CHECK]
     assert {receipt.counts.total for receipt in narrow} == {1}, "only the test in doubt is run again"
+    repeated = [receipt for receipt in ended.state.receipts.values() if receipt.kind == REPEATS_CHECK]
+    assert [receipt.counts.total for receipt in repeated] == [18, 18], "both tests, nine times, here and on the base"
+    shown = list(render_task_details(ended.state, ended.state.tasks[TaskId("a")], lambda _: b""))
+    assert any("tests in doubt cost 6 further runs of this tree" in line for line in shown)
 
 
 async def test_an_innocent_change_lands_under_a_test_that_is_as_flaky_as_on_the_base(bench: Bench) -> None:

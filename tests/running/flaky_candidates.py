@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.judge.gate.look_plan import JudgedTest, Look, TestHistory, choose_next_look
+from orchestrator.judge.repeats.runner import ROUNDS
 
 CAP = 40
 
@@ -38,6 +39,20 @@ class SimulatedSuite:
         """Return how the change ends: landed, rejected or unsettled."""
         self.run(self.base, is_base=True, is_whole=True)
         self.run(self.candidate, is_base=False, is_whole=True)
+        if self.decide_end(cap) == "landed":
+            self._red |= self._repeat(self.candidate) - self._repeat(self.base)
+        return self.decide_end(cap)
+
+    def _repeat(self, rates: Mapping[str, float]) -> set[str]:
+        """Return the tests that are red in one of the rounds of a repeat run."""
+        red = set[str]()
+        for test, rate in rates.items():
+            if any(self.chance.random() < rate for _ in range(ROUNDS)):
+                red.add(test)
+        return red
+
+    def decide_end(self, cap: int) -> str:
+        """Look until it is clear how the change ends."""
         while True:
             judged = self._judge_red_tests()
             plan = choose_next_look(judged, cap)

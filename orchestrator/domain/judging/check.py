@@ -56,12 +56,15 @@ CANARY_CHECK = "canary"
 """The id of a check of old journals, which ran the harness's own tests instead of a project's."""
 NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
+REPEATS_CHECK = "repeats"
+"""The id of the gate's check where tests are run many times over in one process (`orchestrator.judge.repeats`)."""
 NARROW_CHECK = "narrow"
 """The id of a check where it runs once more only the tests that were seen red."""
 VERIFIER_CHECK = "verifier-tests"
 """The id of the gate's check where it runs the tests that a verifier wrote."""
 GATE_VARIANTS: Mapping[str, str] = {
     NARROW_CHECK: "only the tests in doubt, once more",
+    REPEATS_CHECK: "tests that reach the change, many times over in one process",
     CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
     VERIFIER_CHECK: "with the tests that a verifier wrote from the task",

@@ -13,6 +13,7 @@ from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
+from orchestrator.engine.judging.repeated_tests import judge_repeated_tests
 from orchestrator.engine.judging.support_files import find_newcomers
 from orchestrator.engine.judging.trace_findings import find_trace_findings
 from orchestrator.judge.evolution.test_evolution import TestEvolution
@@ -73,6 +74,9 @@ class CandidateTester:
             keys += held.receipts
             is_under_base_tests = True
             difference += self._compare_with_base_tests(difference, held.difference)
+        if difference.is_green:
+            repeated = await judge_repeated_tests(self.context, self.candidate, self.changes, self._purpose, difference)
+            difference, keys = repeated.difference, _move_last(keys, repeated.receipts)
         failed: dict[str, str] = {}
         new_tests = NewTestsReport()
         red = keys[-1:]
@@ -180,3 +184,8 @@ class CandidateTester:
         tree = CheckedTree(mixed.commit, mixed.tree, purpose)
         receipts, without_change = await gate.receipts.run_under_id(gate.checks, check.NEW_TESTS_CHECK, tree)
         return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)
+
+
+def _move_last(keys: Sequence[str], newer: Sequence[str]) -> list[str]:
+    """Return all keys, those that are newer at the end."""
+    return [*(key for key in keys if key not in newer), *newer]

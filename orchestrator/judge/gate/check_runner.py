@@ -26,6 +26,7 @@ from orchestrator.judge.gate.drawn_names import draw_names
 from orchestrator.judge.gate.flakiness import find_new_flakes
 from orchestrator.judge.gate.run_traces import store_run_trace
 from orchestrator.judge.guard.guard_plan import (
+    NOT_DECISIVE,
     GuardPlan,
     GuardPlanner,
     describe_missing_guard,
@@ -79,6 +80,18 @@ class CheckRunner:
         receipt, is_broken = await self._run_guarded(spec, checked, plan, narrows)
         if is_broken:
             receipt, _ = await self._run_guarded(spec, checked, drop_guard(plan), narrows)
+        return receipt
+
+    async def run_unguarded(
+        self, spec: CheckSpec, checked: CheckedTree, beside: SandboxInjection, *, narrows: str
+    ) -> Receipt:
+        """Run a check by which nothing is decided, with something else in place of the guard.
+
+        Raises:
+            EnvironmentProblem: no workspace or sandbox could be had.
+        """
+        plan = GuardPlan(unguarded=NOT_DECISIVE, beside=beside)
+        receipt, _ = await self._run_guarded(spec, checked, plan, narrows)
         return receipt
 
     async def _run_guarded(

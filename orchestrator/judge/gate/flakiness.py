@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from orchestrator.domain.event.run import FlakesSeen
 from orchestrator.domain.ids import TreeId
-from orchestrator.domain.judging.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.judging.check import REPEATS_CHECK, Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import BlobLost
 from orchestrator.ports.ledger import Ledger
@@ -30,9 +30,14 @@ def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
 
 
 def list_looks(state: RunState, check: str, tree: TreeId, environment: str) -> list[Receipt]:
-    """Return the completed runs of a check on a tree, also those of only some of its tests, oldest first."""
+    """Return the completed runs of a check on a tree, also those of only some of its tests, oldest first.
+
+    Runs that repeat tests in one process are none: what one round leaves behind may break the next.
+    """
     found = []
     for receipt in state.receipts.values():
+        if receipt.kind == REPEATS_CHECK:
+            continue
         is_same = (receipt.tree, receipt.environment) == (tree, environment)
         if is_same and check in {receipt.check, receipt.narrows} and receipt.status == ReceiptStatus.COMPLETED:
             found.append(receipt)
@@ -74,7 +79,7 @@ async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen,
     """Return the tests that a receipt which is about to be recorded shows to be flaky, and no earlier one did."""
     check = receipt.narrows or receipt.check
     earlier = list_looks(ledger.state, check, receipt.tree, receipt.environment)
-    if not earlier or receipt.status != ReceiptStatus.COMPLETED:
+    if not earlier or receipt.kind == REPEATS_CHECK or receipt.status != ReceiptStatus.COMPLETED:
         return ()
     before = await read_known_outcomes(ledger, earlier)
     after = [*before, *await read_known_outcomes(ledger, [receipt])]

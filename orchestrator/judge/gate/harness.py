@@ -75,20 +75,29 @@ class HarnessGate:
         return await self.baseline.record_baseline(self.checks, commit, tree)
 
     async def judge_tree(
-        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
+        self,
+        commit: CommitId,
+        tree: TreeId,
+        purpose: Purpose,
+        fresh: bool = False,
+        reruns: int = 0,
+        suspects: Sequence[str] = (),
     ) -> GateResult:
         """Return the difference to the baseline; stop at the first check that is red.
 
         A tree of which only a few tests are red is tested again, and the base with it, until it is clear whether they
         fail more often than there; each at most `reruns` times. Fewer than `LEAST_RERUNS` tell no rate: then one run
-        counts in which all is green. What earlier runs of these trees have seen counts, too.
+        counts in which all is green. What earlier runs of these trees have seen counts, too. Tests among `suspects`
+        are in doubt even if they were never red in such a run.
         """
         total, is_cached, keys = Difference(), True, list[str]()
         for spec in self.checks:
             async with self.receipts.get_lock(spec, tree):
                 before = frozenset(self._ledger.state.receipts)
                 checked = CheckedTree(commit, tree, purpose)
-                found, difference = await self._judge_by_check(spec, checked, is_fresh=fresh, reruns=reruns)
+                found, difference = await self._judge_by_check(
+                    spec, checked, is_fresh=fresh, reruns=reruns, suspects=suspects
+                )
             is_cached = is_cached and before.issuperset(found)
             keys += found
             total += difference
@@ -131,14 +140,14 @@ class HarnessGate:
         return known
 
     async def _judge_by_check(
-        self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool, reruns: int
+        self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool, reruns: int, suspects: Sequence[str]
     ) -> tuple[Sequence[str], Difference]:
         """Return what one check says of a tree, with the keys of the receipts which that rests on, newest last."""
         if reruns >= LEAST_RERUNS and tree.tree != self._ledger.state.run.base_tree:
             receipt = await self.receipts.get_receipt(spec, tree, is_fresh=is_fresh)
             limits = RerunLimits(reruns, self.rerun_s)
             looks = RepeatedLooks(
-                self._ledger, self.receipts, self.baseline, self._narrow, self._compare, spec, tree, limits
+                self._ledger, self.receipts, self.baseline, self._narrow, self._compare, spec, tree, limits, suspects
             )
             return await looks.judge_tree(receipt)
         return await self._judge_by_whole_runs(spec, tree, is_fresh=is_fresh, reruns=reruns)

@@ -96,8 +96,8 @@ class JudgedTest:
 
     @property
     def is_short_of_base(self) -> bool:
-        """True if the base has been asked less often than the tree."""
-        return self.is_on_base and self.base.total < self.candidate.total
+        """True if the base has been asked less often than a tree on which the test was red."""
+        return self.is_on_base and self.candidate.red > 0 and self.base.total < self.candidate.total
 
     @property
     def compared_base(self) -> LookCounts:
@@ -161,7 +161,7 @@ class TestHistory:
 
     def _decide(self) -> FlakeDecision:
         judged = self._count_looks()
-        if not judged.candidate.red:
+        if not judged.candidate.total:
             return FlakeDecision.UNDECIDED
         decision = decide_by_looks(judged.candidate, judged.compared_base)
         if decision == FlakeDecision.INNOCENT and judged.needs_whole:

@@ -30,7 +30,7 @@ class RerunLimits:
 
 @dataclass
 class RepeatedLooks:
-    """One check on one tree, and on the base, in all of its runs."""
+    """One check on one tree, and on the base, in all of its runs. `suspects` are in doubt although none was red yet."""
 
     ledger: Ledger
     receipts: Receipts
@@ -40,6 +40,7 @@ class RepeatedLooks:
     spec: CheckSpec
     tree: CheckedTree
     limits: RerunLimits
+    suspects: Sequence[str] = ()
     _differences: dict[str, Difference] = field(default_factory=dict)
     _outcomes: dict[str, Outcomes] = field(default_factory=dict)
 
@@ -98,6 +99,7 @@ class RepeatedLooks:
                 else:
                     steady[test] += 1
             doubted.update(test for test in both_ways if test in outcomes and outcomes[test].is_red)
+            doubted.update(test for test in self.suspects if test in outcomes)
         judged = [judge_test(test, looks) for test in sorted(doubted)]
         return SeenTests(tuple(judged), steady, len(whole))
 

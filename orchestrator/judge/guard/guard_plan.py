@@ -24,6 +24,7 @@ _GUARDED_FORMATS = frozenset({ReportFormat.AUTO, ReportFormat.JUNIT})
 NOT_ASKED = "the check reports in a format of its own, or tells only its exit code"
 NO_RUNNER = "no pytest of version 7 or later reported to the guard"
 NOT_LOADED = "pytest could not load the guard: does the command set PYTHONPATH itself, or run Python with -I?"
+NOT_DECISIVE = "it decides nothing"
 UNKNOWN_BASE = "its run on the base was not guarded"
 _UNBELIEVABLE = (
     "what this tree says of its tests cannot be believed: among them the harness ran tests of its own, and {}. Take "
@@ -39,6 +40,7 @@ _TAIL_BYTES = 256 * 1024
 class GuardPlan:
     """The guard of one run of a check; without an injection, `unguarded` says why there is none.
 
+    `beside` goes into the sandbox where there is no guard.
     `base` holds what each guard reported on the base, and so many test runners have to report under seal; of a narrow
     check one is enough. On the first run on the base, a trial, it is empty.
     """
@@ -47,6 +49,7 @@ class GuardPlan:
     unguarded: str = ""
     base: tuple[GuardReport, ...] = ()
     is_narrow: bool = False
+    beside: SandboxInjection = NO_INJECTION
 
     @property
     def needed_reports(self) -> int:
@@ -56,7 +59,7 @@ class GuardPlan:
     @property
     def sandbox(self) -> SandboxInjection:
         """What goes into the sandbox beside the command."""
-        return self.injection.sandbox if self.injection else NO_INJECTION
+        return self.injection.sandbox if self.injection else self.beside
 
     @property
     def is_trial(self) -> bool:

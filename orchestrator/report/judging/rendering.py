@@ -61,11 +61,13 @@ class AttemptCounts(ReadModel):
 
 
 class ReceiptCounts(ReadModel):
-    """Checks that were run, their seconds, and runs that an existing receipt replaced."""
+    """Checks that were run, their seconds, runs that an existing receipt replaced, and further runs on one tree."""
 
     run: int
     reused: int
     seconds: float
+    reruns: int = 0
+    rerun_seconds: float = 0.0
 
 
 class JudgingReport(Document, schema="orchestrate.report/1"):
@@ -98,7 +100,13 @@ def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> 
             per_merged_task=_round_rate(judging.attempts_per_merged_task, 2),
             merged_tasks={str(number): count for number, count in sorted(judging.attempts.items())},
         ),
-        receipts=ReceiptCounts(run=judging.receipts, reused=judging.reused, seconds=round(judging.seconds, 1)),
+        receipts=ReceiptCounts(
+            run=judging.receipts,
+            reused=judging.reused,
+            seconds=round(judging.seconds, 1),
+            reruns=judging.reruns,
+            rerun_seconds=round(judging.rerun_seconds, 1),
+        ),
         flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in judging.flaky.most_common()),
     )
 
@@ -144,6 +152,8 @@ def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
     if not records:
         yield "no lens has voted"
     yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
+    if judging.reruns:
+        yield f"  {judging.reruns} of them looked at a tree once more ({judging.rerun_seconds:.1f} s)"
     flaky = []
     for test, seen in judging.flaky.most_common():
         flaky.append(f"  flaky: {to_one_line(test)}, seen both ways {seen} times")

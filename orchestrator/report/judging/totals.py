@@ -7,6 +7,7 @@ from orchestrator.domain.ids import RunId, TaskId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.report.judging.lens_accuracy import VoteLog, VoteOutcome
+from orchestrator.report.judging.reruns import list_reruns
 
 
 @dataclass
@@ -14,6 +15,7 @@ class JudgingTotals:
     """Sums over runs. `ends` counts leaf tasks by status and cause, `attempts` merged tasks by how many they took.
 
     `reused` counts how often a receipt that existed stood for a run of its check; `seconds` is what all runs took.
+    `reruns` counts the runs of a check on a tree on which it had run before, `rerun_seconds` is what those took.
     """
 
     runs: list[RunId] = field(default_factory=list)
@@ -24,6 +26,8 @@ class JudgingTotals:
     receipts: int = 0
     reused: int = 0
     seconds: float = 0.0
+    reruns: int = 0
+    rerun_seconds: float = 0.0
     flaky: Counter[str] = field(default_factory=Counter)
     vote_outcomes: list[VoteOutcome] = field(default_factory=list)
 
@@ -56,6 +60,9 @@ class JudgingTotals:
         self.reused += len(keys) - len({*keys} - known)
         self.receipts += len(made)
         self.seconds += sum(receipt.seconds for receipt in made.values())
+        reruns = list_reruns(made.values())
+        self.reruns += len(reruns)
+        self.rerun_seconds += sum(receipt.seconds for receipt in reruns)
         self.flaky.update(state.flaky)
         self.vote_outcomes.extend(votes.iterate_vote_outcomes(state, is_counted))
 

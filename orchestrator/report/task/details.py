@@ -13,10 +13,11 @@ from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
-from orchestrator.domain.text.listing import add_lead, join_limited
+from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
+from orchestrator.report.judging.reruns import list_reruns
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
@@ -202,7 +203,7 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
     for attempt in task.attempts:
         model = shorten_model_name(attempt.model)
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}"
-        yield from _render_attempt_lines(task, attempt.number)
+        yield from _render_attempt_lines(state, task, attempt.number)
         yield from _render_answer_lines(state, build_unit_id(spec.id, attempt.number))
         yield from _render_violation_lines(state, task, attempt.number)
     if spec.id == ROOT_TASK:
@@ -210,7 +211,7 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
             yield f"  {line}"
 
 
-def _render_attempt_lines(task: TaskState, number: int) -> Iterator[str]:
+def _render_attempt_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
     for end in task.ends:
         if end.number == number:
             yield f"  {end.exit}: {quote_text(end.handoff.summary if end.handoff else end.detail)}"
@@ -221,7 +222,7 @@ def _render_attempt_lines(task: TaskState, number: int) -> Iterator[str]:
                 yield f"    {to_one_line(path)}"
     for given in task.verdicts:
         if given.number == number:
-            yield from _render_verdict_lines(given.verdict)
+            yield from _render_verdict_lines(state, given.verdict)
 
 
 def _render_answer_lines(state: RunState, unit: UnitId) -> Iterator[str]:
@@ -235,7 +236,7 @@ def _render_answer_lines(state: RunState, unit: UnitId) -> Iterator[str]:
         yield f"    {to_one_line(comment.path)}:{comment.line}: {quote_text(comment.text)}"
 
 
-def _render_verdict_lines(verdict: Verdict) -> Iterator[str]:
+def _render_verdict_lines(state: RunState, verdict: Verdict) -> Iterator[str]:
     yield f"  verdict: {verdict.kind}{add_lead(' (', verdict.cause, ')')}"
     for reason in verdict.reasons:
         yield f"    {quote_text(reason)}"
@@ -243,6 +244,10 @@ def _render_verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield f"    flagged: {quote_text(flag)}"
     for vote in verdict.votes:
         yield from _render_vote_lines(vote)
+    reruns = list_reruns(state.receipts[key] for key in verdict.receipts if key in state.receipts)
+    if reruns:
+        seconds = sum(receipt.seconds for receipt in reruns)
+        yield f"    tests in doubt cost {format_count(len(reruns), 'further run')} of this tree ({seconds:.1f} s)"
     for key in verdict.receipts:
         yield f"    rests on receipt {key}"
 

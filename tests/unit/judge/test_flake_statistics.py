@@ -42,6 +42,11 @@ def test_of_changes_that_break_a_test_for_good_none_lands_in_whatever_suite() ->
     assert ends == {"rejected": 500}
 
 
+def test_of_changes_that_make_a_test_fail_half_the_time_at_most_one_in_two_hundred_lands() -> None:
+    ends = count_ends([(*suite, 0.5) for suite in draw_suites("half", 400, most_red=1.0)], "half")
+    assert ends["landed"] <= 2, ends
+
+
 @pytest.mark.parametrize(
     ("here", "base", "decision"),
     [

@@ -218,7 +218,13 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
         {"status": "merged", "cause": None, "tasks": 1},
     ]
     assert told["attempts"] == {"per_merged_task": 2.0, "merged_tasks": {"2": 1}}
-    assert told["receipts"] == {"run": 2, "reused": 2, "seconds": 3.0}
+    assert told["receipts"] == {
+        "run": 2,
+        "reused": 2,
+        "seconds": 3.0,
+        "reruns": 0,
+        "rerun_seconds": 0.0,
+    }
     assert told["flaky"] == [{"test": "shaky", "seen": 1}]
     lines = list(render_judging_lines(counted(events)))
     assert "  tasks blocked, unreadable-review: 1" in lines

@@ -1,0 +1,112 @@
+"""Repeat runs: one look at a green tree says little of a test that the change makes fail half the time.
+
+A repeat run looks at the tests which reach changed code many times in one process, for little more than one start of
+pytest. It decides nothing: a test that was red in it is looked at again one process at a time, as any that was red in
+the gate, unless it is red when it is repeated on the base as well.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from importlib.resources import files
+
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.judging.check import REPEATS_CHECK, CheckSpec, Outcomes, ReportFormat
+from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.judge.gate import check_command, check_runner
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
+from orchestrator.judge.gate.flakiness import list_runs, read_known_outcomes
+from orchestrator.judge.reports import is_test_id
+from orchestrator.judge.reports.pytest_text import count_tests_of_runs
+from orchestrator.ports.ledger import Ledger
+
+ROUNDS = 9
+"""A test that fails half the time is red in one of so many rounds in 998 of 1,000 cases."""
+LEAST_SECONDS = 1.0
+SHARE_OF_GATE = 0.15
+"""A repeat run begins no further test after this part of the time that the gate takes, or after `LEAST_SECONDS`."""
+_LOADING_SCRIPT = """\
+read -r plugin && mkdir "${FILE%/*}/$plugin" && cat >"${FILE%/*}/$plugin/$plugin.py"; exec </dev/null
+export PYTHONPATH="${FILE%/*}/$plugin${PYTHONPATH:+:$PYTHONPATH}"
+export PYTEST_ADDOPTS="${PYTEST_ADDOPTS:-} -p $plugin"
+unset plugin
+""".replace("FILE", check_command.REPORT_VARIABLE)
+_ROUND = compile_lazily(r" #\d+\Z")
+
+
+class RepeatRunner:
+    """Repeat runs of a check whose runner is pytest; any other runner has none."""
+
+    def __init__(self, runner: CheckRunner, ledger: Ledger, check: CheckSpec) -> None:
+        self._runner = runner
+        self._ledger = ledger
+        self._gate = check
+        self._spec = check.model_copy(update={"id": REPEATS_CHECK, "report": ReportFormat.JUNIT})
+
+    async def find_suspects(
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, changed: Sequence[str]
+    ) -> Sequence[str]:
+        """Return the tests that fail in one of many rounds on a tree, and in none on the base.
+
+        Args:
+            commit: of the tree, which is green so far.
+            tree: to look at.
+            purpose: what it is for, in receipts.
+            changed: the files that the change touches.
+
+        Raises:
+            EnvironmentProblem: no workspace or sandbox could be had.
+        """
+        if not await self._is_pytest():
+            return ()
+        red = await self._list_red_tests(CheckedTree(commit, tree, purpose.with_detail("repeated")), changed)
+        if not red:
+            return ()
+        run = self._ledger.state.run
+        base = CheckedTree(run.base, run.base_tree, Purpose("the base, repeated"))
+        return sorted(red - await self._list_red_tests(base, changed))
+
+    async def _is_pytest(self) -> bool:
+        baseline = self._ledger.state.get_baseline_receipts().get(check_runner.build_check_key(self._gate))
+        if baseline is None or baseline.tests is None:
+            return False
+        if "pytest" in self._gate.run:
+            return True
+        return bool(count_tests_of_runs(await self._ledger.read_text(baseline.output)))
+
+    async def _list_red_tests(self, tree: CheckedTree, changed: Sequence[str]) -> set[str]:
+        """Return the tests that were red in any round on a tree, which is run only if it never was."""
+        key = check_runner.build_check_key(self._spec)
+        runs = list_runs(self._ledger.state, key, tree.tree, self._runner.environment)
+        if not runs:
+            injection = await to_thread.run_sync(_build_injection, tuple(changed), self._measure_limit())
+            whole = check_runner.build_check_key(self._gate)
+            runs = [await self._runner.run_unguarded(self._spec, tree, injection, narrows=whole)]
+        red = set[str]()
+        for outcomes in await read_known_outcomes(self._ledger, runs):
+            red |= _merge_rounds(outcomes)
+        return red
+
+    def _measure_limit(self) -> float:
+        """Return for how many seconds tests may be repeated."""
+        baseline = self._ledger.state.get_baseline_receipts()[check_runner.build_check_key(self._gate)]
+        return max(LEAST_SECONDS, SHARE_OF_GATE * baseline.seconds)
+
+
+def _merge_rounds(outcomes: Outcomes) -> set[str]:
+    """Return the tests that were red in a round; reports number what has the same name."""
+    red = set[str]()
+    for test, outcome in outcomes.items():
+        if outcome.is_red and is_test_id(test):
+            red.add(re.sub(_ROUND.pattern, "", test))
+    return red
+
+
+def _build_injection(changed: tuple[str, ...], seconds: float) -> check_command.SandboxInjection:
+    """Return the plugin with its limits, under a name that is drawn anew. Blocks while it is read."""
+    source = files("orchestrator.judge.repeats").joinpath("pytest_plugin.py").read_text()
+    plugin = f"p{secrets.token_hex(5)}"
+    values = f"CHANGED = {changed!r}\nROUNDS = {ROUNDS!r}\nSECONDS = {seconds!r}\n"
+    return check_command.SandboxInjection(_LOADING_SCRIPT, f"{plugin}\n{source}\n\n{values}", {plugin: "plugin"})
