@@ -41,6 +41,7 @@ REPRESENTATIVES = {
     "engine/test_random_runs.py::test_whatever_a_model_does_only_green_lands_and_nothing_is_lost": 1,
     "engine/test_replay.py::test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody": 1,
     # Attacks that change what a test says.
+    "security/test_behaviour.py::test_code_that_does_otherwise_untested_or_equals_too_much_is_red": 2,
     "security/test_attack_corpus.py::test_an_attack_does_not_land": 3,
     "security/test_attack_corpus.py::test_control_the_right_change_lands": 1,
     "security/test_canaries.py::test_a_forgery_that_everything_else_lets_pass_is_red": 6,

@@ -99,7 +99,7 @@ MUTATIONS = {
             ),
         ),
         "tests/unit/hands/test_hands_git.py::test_only_objects_of_the_repository_are_visible",
-        "'origin'",
+        "x.git",
     ),
     "read-only objects": Mutation(
         (

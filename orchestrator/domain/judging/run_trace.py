@@ -4,6 +4,8 @@ Paths are relative to the repository's root, with `/`. Nothing in it is evidence
 a candidate with that of its base.
 """
 
+from typing import Literal
+
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
@@ -20,21 +22,46 @@ class ReplacedFunction(FrozenModel):
     line: int
 
 
+OtherValue = Literal["foreign", "changed", "near", "case", "builtin"]
+"""The kinds of other values that an object can be equal to: of a class that it cannot know, of another content, a near
+number, a text in other letters. With `builtin` the object passes for a value of the built-in class that it is of."""
+
+
 class LenientComparison(FrozenModel):
     """An object of a class of the workspace that was equal to more than the value a test compared it with.
 
-    `class_name` is dotted, `path` and `line` are those of its comparison, `test` is the id of the test that compared
-    it, `expected` and `also_equal` are short representations of the value and of another one that it was equal to.
-    `is_foreign` is true if the other one is of a kind that nothing can be equal to by accident.
+    `class_name` is dotted, `path`, `line` and `end_line` are those of its comparison (line 0: it stands in no file), by
+    `operator`; `test` is the id of the test that compared it, `expected` and `also_equal` are short representations of
+    the value and of another one that it was equal to.
     """
 
     class_name: str
     path: str
     line: int
+    end_line: int
     test: str
+    operator: str
+    kind: OtherValue
     expected: str
     also_equal: str
-    is_foreign: bool = False
+
+
+class FunctionCall(FrozenModel):
+    """A call of a function of the workspace while tests ran, and how it ended.
+
+    `name` is dotted within `module`, `arguments` are pickled and in base64. `ending` is `returned` or `raised`, and
+    `digest` stands for the result's type and content, or names the exception; `shown` is its beginning for people.
+    """
+
+    path: str
+    line: int
+    end_line: int
+    module: str
+    name: str
+    arguments: str
+    ending: str
+    digest: str
+    shown: str
 
 
 class LoadedPlugin(FrozenModel):
@@ -51,6 +78,7 @@ class GuardReport(FrozenModel):
     the top-level names of all others. `problems` say, in words for a worker, what went wrong around the outcomes, such
     as a process that ended early; `doubts` which of the `canaries` ended otherwise than they must. `is_exit_hidden` is
     true if the process exited with 0 after its runner had ended with another status.
+    `calls` are those of functions that were to be recorded, `python` is the interpreter that made them.
     """
 
     modules: dict[str, str] = Field(default_factory=dict)
@@ -58,6 +86,8 @@ class GuardReport(FrozenModel):
     plugins: tuple[LoadedPlugin, ...] = ()
     replaced: tuple[ReplacedFunction, ...] = ()
     lenient: tuple[LenientComparison, ...] = ()
+    calls: tuple[FunctionCall, ...] = ()
+    python: str = ""
     canaries: int = 0
     doubts: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

@@ -52,6 +52,8 @@ class RuleId(StrEnum):
     LOADED = "loaded", "plugins and modules that a test run loads and the base's does not"
     WRITTEN = "written", "tests or settings that a test run wrote"
     UNGUARDED = "unguarded", "a gate whose outcomes nobody guards"
+    LENIENT = "lenient", "an object that is equal to more than what a test expects"
+    TEST_AWARE = "test-aware", "code that behaves otherwise when it is not being tested"
 
 
 class VerdictKind(StrEnum):

@@ -16,6 +16,7 @@ from orchestrator.engine.judging.candidate_changes import CandidateChanges, Rest
 from orchestrator.engine.judging.repeated_tests import judge_repeated_tests
 from orchestrator.engine.judging.support_files import find_newcomers
 from orchestrator.engine.judging.trace_findings import find_trace_findings
+from orchestrator.judge.behaviour.replaying import list_recorded_modules
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.grants import build_grant_matcher
 from orchestrator.judge.gate.baseline import describe_broken_run
@@ -64,6 +65,7 @@ class CandidateTester:
 
     async def add_test_evidence(self, evidence: VerdictEvidence) -> VerdictEvidence:
         """Return the evidence with what the tests say of the candidate; the first check that is red ends it."""
+        self.context.gate.receipts.record_calls(self.candidate.tree, list_recorded_modules(self.changes.files))
         gate = await self._judge_tree(self.candidate.commit, self.candidate.tree, self._purpose)
         keys, difference = [*gate.receipts], gate.difference
         if difference.is_green and self._is_told_by_exit_code(gate):
@@ -90,9 +92,9 @@ class CandidateTester:
         facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
         found = check_change(replace(facts, newcomers=await self._find_newcomers()))
         if difference.is_green:
-            files, grants = self.changes.files, self.state.spec.grants
-            receipts = self.context.list_receipts(keys)
-            found += await find_trace_findings(self.context, self._base, files, grants, receipts)
+            tree = CheckedTree(self.candidate.commit, self.candidate.tree, self._purpose)
+            receipts, grants = self.context.list_receipts(keys), self.state.spec.grants
+            found += await find_trace_findings(self.context, tree, self._base, self.changes, grants, receipts)
         return evidence.with_changes(
             findings=(*evidence.findings, *found),
             difference=difference,

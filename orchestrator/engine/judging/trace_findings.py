@@ -6,11 +6,14 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.run_trace import FunctionCall, RunTrace
 from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.files.changed_file import ChangedFile
-from orchestrator.judge.gate.check_runner import build_check_key
+from orchestrator.engine.judging.candidate_changes import CandidateChanges
+from orchestrator.judge.behaviour.replayed_calls import ReplayedCalls
+from orchestrator.judge.behaviour.replaying import CallReplayer
+from orchestrator.judge.gate.check_runner import CheckedTree, build_check_key
 from orchestrator.judge.gate.run_traces import read_run_traces
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.registry import check_run_traces
@@ -18,23 +21,47 @@ from orchestrator.judge.rules.registry import check_run_traces
 
 async def find_trace_findings(
     context: RunContext,
+    candidate: CheckedTree,
     base: CommitId,
-    files: Sequence[ChangedFile],
+    changes: CandidateChanges,
     grants: Sequence[AnyGrant],
     receipts: Sequence[Receipt],
 ) -> tuple[Finding, ...]:
     """Return what the traces behind a candidate's receipts show that those of its base do not.
 
-    The runs on the base are those on the run's base and on the commit that the change began from.
+    The runs on the base are those on the run's base and on the commit that the change began from. Calls that were
+    recorded are made again outside tests.
+
+    Raises:
+        EnvironmentProblem: they could not be made again, as no workspace or sandbox could be had.
     """
     checks = {build_check_key(spec) for spec in context.gate.checks}
     trees = {context.state.run.base_tree, await context.read_tree_id(base)}
     before = [one for one in context.state.receipts.values() if one.check in checks and one.tree in trees]
     now = [one for one in receipts if one.check in checks and one.tree not in trees]
+    traces = await read_run_traces(context.journal, now)
     facts = ChangeFacts(
-        files=files,
+        files=changes.files,
+        lines=changes.lines,
         grants=grants,
-        traces=await read_run_traces(context.journal, now),
+        traces=traces,
+        replay=await _replay_calls(context, candidate, traces),
         base_traces=await read_run_traces(context.journal, before),
     )
     return await to_thread.run_sync(check_run_traces, facts)
+
+
+async def _replay_calls(
+    context: RunContext, candidate: CheckedTree, traces: Sequence[RunTrace]
+) -> ReplayedCalls | None:
+    """Return what came of the recorded calls outside tests; None where none was recorded."""
+    calls: list[FunctionCall] = []
+    python = ""
+    for trace in traces:
+        for guard in trace.guards:
+            calls += guard.calls
+            python = python or guard.python
+    if not calls or not python:
+        return None
+    purpose = candidate.purpose.with_detail("calls outside tests")
+    return await CallReplayer(context.hands, candidate.commit, purpose).replay_calls(calls, python)

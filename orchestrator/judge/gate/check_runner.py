@@ -5,6 +5,7 @@ The guard of its test runner goes into the sandbox beside it, under names drawn 
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,6 +66,10 @@ class CheckRunner:
     def environment(self) -> str:
         """A hash of what besides the tree decides an outcome."""
         return self._hands.environment_hash
+
+    def record_calls(self, tree: TreeId, modules: Sequence[str]) -> None:
+        """Let guarded checks on a tree record calls of the functions in these modules, by their paths."""
+        self._planner.record_calls(tree, modules)
 
     async def run_check(self, spec: CheckSpec, checked: CheckedTree, *, narrows: str | None = None) -> Receipt:
         """Run the check on a clean checkout of a tree, guarded where its runner is pytest.

@@ -38,6 +38,10 @@ class Receipts:
         """A hash of what besides the tree decides an outcome."""
         return self._runner.environment
 
+    def record_calls(self, tree: TreeId, modules: Sequence[str]) -> None:
+        """Let checks on a tree record calls of the functions in these modules, where they are guarded."""
+        self._runner.record_calls(tree, modules)
+
     def get_lock(self, spec: CheckSpec, tree: TreeId) -> anyio.Lock:
         """Return the lock under which a check is run on a tree, so that no two do at a time."""
         return self._locks[build_check_key(spec), tree]

@@ -1,5 +1,6 @@
 """The decision how a run of a check is guarded, from what its run on the base has shown, and what came of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -73,6 +74,11 @@ class GuardPlanner:
     def __init__(self, ledger: Ledger, *, has_canaries: bool) -> None:
         self._ledger = ledger
         self._has_canaries = has_canaries
+        self._recorded: dict[TreeId, tuple[str, ...]] = {}
+
+    def record_calls(self, tree: TreeId, paths: Sequence[str]) -> None:
+        """Let the guards of a tree record calls of the functions in these modules."""
+        self._recorded[tree] = tuple(paths)
 
     async def plan_guard(self, spec: CheckSpec, tree: TreeId, environment: str, narrows: str | None) -> GuardPlan:
         """Return the guard for a check on a tree in an environment; `narrows` is the key of the check that it narrows.
@@ -85,12 +91,12 @@ class GuardPlanner:
         if base is None:
             if narrows is not None or tree != self._ledger.state.run.base_tree:
                 return GuardPlan(unguarded=UNKNOWN_BASE)
-            return await self._build_plan((), has_canaries=self._has_canaries)
+            return await self._build_plan(tree, (), has_canaries=self._has_canaries)
         trace = await read_run_trace(self._ledger, base) or RunTrace()
         if not trace.guards:
             return GuardPlan(unguarded=trace.unguarded or UNKNOWN_BASE)
         is_sound = not any(guard.doubts for guard in trace.guards)
-        plan = await self._build_plan(trace.guards, has_canaries=self._has_canaries and is_sound)
+        plan = await self._build_plan(tree, trace.guards, has_canaries=self._has_canaries and is_sound)
         return replace(plan, is_narrow=narrows is not None)
 
     async def announce_doubts(self, guards: tuple[GuardReport, ...]) -> None:
@@ -106,10 +112,11 @@ class GuardPlanner:
         """Return True if a tree is that of the run's base."""
         return tree == self._ledger.state.run.base_tree
 
-    async def _build_plan(self, base: tuple[GuardReport, ...], *, has_canaries: bool) -> GuardPlan:
+    async def _build_plan(self, tree: TreeId, base: tuple[GuardReport, ...], *, has_canaries: bool) -> GuardPlan:
         keys = len(base) or MAX_GUARDED_RUNNERS
         known = sorted({plugin.name for guard in base for plugin in guard.plugins})
-        build = partial(build_guard_injection, keys, has_canaries=has_canaries, known_plugins=known)
+        modules = self._recorded.get(tree, ())
+        build = partial(build_guard_injection, keys, has_canaries=has_canaries, known_plugins=known, modules=modules)
         injection = await to_thread.run_sync(build)
         return GuardPlan(injection, base=base)
 

@@ -13,7 +13,12 @@ from orchestrator.judge.guard.word_lists import NOUNS, OBJECTS, VERBS
 
 MAX_GUARDED_RUNNERS = 32
 """So many runners of a base's check can be guarded; later runs get a key for each that there was."""
-_PARTS = ("controller.py", "integrity.py", "canary_tests.py", "pytest_plugin.py")
+_PARTS = (
+    *(("guard", part) for part in ("controller.py", "integrity.py", "canary_tests.py")),
+    *(("behaviour", part) for part in ("value_shapes.py", "call_recorder.py")),
+    *(("behaviour", part) for part in ("other_values.py", "comparison_probe.py")),
+    ("guard", "pytest_plugin.py"),
+)
 _TAKEN_OUT = ("from __future__ ", "from orchestrator.")
 _PREFIX = "_orchestrate"
 _LOADING_SCRIPT = f"""\
@@ -28,7 +33,8 @@ unset {_PREFIX}_name {_PREFIX}_text {_PREFIX}_folder {GUARD_VARIABLE}
 _STUB = (
     "import os, sys; q = sys.path; d = os.path.dirname(os.__file__); "
     'sys.path = [p for p in q if p.startswith(d) and "-packages" not in p] or q; '
-    "import base64, fcntl, hashlib, json, math, pathlib, random, re, select, signal, unittest, zlib; sys.path = q; "
+    "import ast, base64, copy, fcntl, hashlib, json, math, pathlib, pickle, random, re, select, signal, unittest; "
+    "import zlib; sys.path = q; "
     'exec(compile(zlib.decompress(base64.b64decode("{text}")), "<{name}>", "exec"))  # pragma: no cover'
 )
 """One line, which loads what Python brings from nowhere else, and then runs the text."""
@@ -42,10 +48,13 @@ class GuardInjection:
     keys: tuple[str, ...]
 
 
-def build_guard_injection(runners: int, *, has_canaries: bool, known_plugins: Sequence[str] = ()) -> GuardInjection:
+def build_guard_injection(
+    runners: int, *, has_canaries: bool, known_plugins: Sequence[str] = (), modules: Sequence[str] = ()
+) -> GuardInjection:
     """Return a guard for so many test runners, with names that are drawn anew. Blocks while sources are read.
 
-    `known_plugins` are those that the base's run had in force; empty if nobody knows.
+    `known_plugins` are those that the base's run had in force; empty if nobody knows. Calls of functions in `modules`,
+    by their paths, are recorded.
     """
     plugin = _draw_word()
     names = {}
@@ -54,7 +63,9 @@ def build_guard_injection(runners: int, *, has_canaries: bool, known_plugins: Se
             names[f"test_{_draw_words()}"] = function
     recorded = {plugin: "guard"}
     recorded |= {name: function.replace("_", "-") for name, function in names.items()}
-    source = f"{_read_sources()}\nbegin_guard({plugin!r}, {names!r}, {[*known_plugins]!r})\n"
+    source = (
+        f"{_read_sources()}\nbegin_guard({plugin!r}, {names!r}, {[*known_plugins]!r})\nrecord_calls({[*modules]!r})\n"
+    )
     text = base64.b64encode(zlib.compress(source.encode(), 9)).decode()
     keys = tuple(secrets.token_hex(32) for _ in range(runners))
     order = f"{plugin}\n{_STUB.format(text=text, name=plugin)}\n{' '.join(keys)}\n"
@@ -88,7 +99,7 @@ def _read_sources() -> str:
 
 
 def _iterate_lines() -> Iterator[str]:
-    for part in _PARTS:
-        for line in files("orchestrator.judge.guard").joinpath(part).read_text().splitlines():
+    for room, part in _PARTS:
+        for line in files(f"orchestrator.judge.{room}").joinpath(part).read_text().splitlines():
             if not line.startswith(_TAKEN_OUT):
                 yield line

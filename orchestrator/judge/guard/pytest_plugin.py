@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.judge.behaviour.call_recorder import CallRecorder
+from orchestrator.judge.behaviour.comparison_probe import ComparisonProbe
 from orchestrator.judge.guard.canary_tests import CANARIES, CanaryPlanter
 from orchestrator.judge.guard.controller import control_worker, find_order
 from orchestrator.judge.guard.integrity import CandidateFiles, FunctionWatch
@@ -39,6 +41,9 @@ class Guard:
         self.sink = sink
         self.pid = os.getpid()
         self.workspace = CandidateFiles(root)
+        self.probe = ComparisonProbe(root)
+        self.probe.watch_assertions(plugin)
+        self.recorder = CallRecorder(root, [])
         self.watch = FunctionWatch(self.workspace, plugin)
         self.planter: CanaryPlanter | None = None
         self.registered: dict[str, str] = {}
@@ -83,14 +88,36 @@ class Guard:
         """Return what a look at all that is loaded shows at the end."""
         self.watch.add_modules()
         self.watch.check_functions(is_last=True)
+        self.recorder.is_active = False
         own, others = self.watch.list_modules()
         plugins = sorted([name, path] for name, path in self.registered.items())
-        return {"modules": own, "others": others, "plugins": plugins, "replaced": list(self.watch.found.values())}
+        return {
+            "modules": own,
+            "others": others,
+            "plugins": plugins,
+            "replaced": list(self.watch.found.values()),
+            "lenient": list(self.probe.found.values()),
+            "calls": self.recorder.calls,
+            "python": [sys.executable],
+        }
 
 
 _GUARD: Guard | None = None
 _MARK = "guard"
 _CANARIES_OF_XDIST = "canaries"
+
+
+def show_comparison(left: object, sign: str, right: object) -> None:
+    """Probe a comparison of a test that is about to be made; rewritten assertions call this."""
+    if _GUARD is not None:
+        _GUARD.probe.show_comparison(left, sign, right)
+
+
+def record_calls(modules: list[str]) -> None:
+    """Record calls of the functions in modules of the workspace, by their paths, from now on."""
+    if _GUARD is not None and modules:
+        _GUARD.recorder = CallRecorder(_GUARD.workspace.root, modules)
+        _GUARD.recorder.install_finder()
 
 
 def begin_guard(plugin: str, names: dict[str, str], known: list[str]) -> None:
@@ -212,6 +239,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if guard is None:
         return
     guard.look_between_modules()
+    guard.recorder.is_active = True
     if session.items and guard.names and not session.config.getoption("collectonly", False):
         guard.planter = CanaryPlanter(session, guard.names, random.Random(os.urandom(16)), guard.is_known)
 

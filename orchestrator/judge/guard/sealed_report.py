@@ -2,18 +2,28 @@
 
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from hmac import compare_digest
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from orchestrator.domain.judging.check import TestOutcome
-from orchestrator.domain.judging.run_trace import GuardReport, LoadedPlugin, ReplacedFunction
+from orchestrator.domain.judging.run_trace import (
+    FunctionCall,
+    GuardReport,
+    LenientComparison,
+    LoadedPlugin,
+    ReplacedFunction,
+)
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.judge.reports.parsed_report import OutcomeTally
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 _MAX_NAMES = 20_000
+E = TypeVar("E", LenientComparison, FunctionCall)
 
 
 @dataclass(frozen=True)
@@ -69,11 +79,22 @@ def _build_guard_report(body: dict[str, Any]) -> GuardReport:
         replaced=tuple(
             ReplacedFunction(name=name, path=path, line=line) for name, path, line in body.get("replaced", ())
         ),
+        lenient=tuple(_read_entries(LenientComparison, body.get("lenient"))),
+        calls=tuple(_read_entries(FunctionCall, body.get("calls"))),
+        python=next(iter(body.get("python", ())), ""),
         canaries=body.get("canaries", 0),
         doubts=tuple(body.get("doubts", ())),
         problems=tuple(_describe_problems(body)),
         is_exit_hidden=body.get("status") == 0 and bool(body.get("session")),
     )
+
+
+def _read_entries(kind: type[E], entries: object) -> Iterator[E]:
+    """Yield the entries that are lists of the fields of a kind, in their order; the others say nothing."""
+    names = tuple(kind.model_fields)
+    for entry in entries if isinstance(entries, list) else ():
+        with suppress(ValidationError, TypeError, ValueError):
+            yield kind.model_validate(dict(zip(names, entry, strict=True)))
 
 
 def _describe_problems(body: dict[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from orchestrator.domain.judging.run_trace import RunTrace
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.run.grant import PLAIN_INTENTS, AnyGrant, Grant, GrantIntent
 from orchestrator.domain.run.task import Task
+from orchestrator.judge.behaviour.replayed_calls import ReplayedCalls
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
@@ -60,6 +61,7 @@ class ChangeFacts:
         new_tests: how new tests end with and without the change, once they ran.
         traces: the records of the gate's runs on the change, once they ran.
         base_traces: the records of the gate's runs on the base.
+        replay: what came of calls in tests that were made again outside tests.
     """
 
     files: Sequence[ChangedFile] = ()
@@ -83,6 +85,7 @@ class ChangeFacts:
     new_tests: NewTestOutcomes | None = None
     traces: Sequence[RunTrace] = ()
     base_traces: Sequence[RunTrace] = ()
+    replay: ReplayedCalls | None = None
 
     def is_granted(self, path: str, *intents: GrantIntent) -> bool:
         """Return True if the plan lets this task change the path by one of these intents, or by any plain one."""

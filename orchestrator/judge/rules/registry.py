@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.rules import (
+    behaviour,
     evolved_tests,
     forgery,
     inline_tests,
@@ -67,8 +68,12 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.LOADED, run_traces.check_loaded_modules),
     Rule(RuleId.WRITTEN, run_traces.check_written_files),
     Rule(RuleId.UNGUARDED, run_traces.check_guard),
+    Rule(RuleId.LENIENT, behaviour.check_lenient_comparisons),
+    Rule(RuleId.TEST_AWARE, behaviour.check_test_awareness),
 )
-TRACE_RULES = frozenset({RuleId.REPLACED, RuleId.LOADED, RuleId.WRITTEN, RuleId.UNGUARDED})
+TRACE_RULES = frozenset(
+    {RuleId.REPLACED, RuleId.LOADED, RuleId.WRITTEN, RuleId.UNGUARDED, RuleId.LENIENT, RuleId.TEST_AWARE}
+)
 """The rules that look at what test runs did."""
 PROMPT_INJECTION_RULES = frozenset({RuleId.ADDRESSED, RuleId.HIDDEN_TEXT})
 """The rules on text that could talk a reviewer into something."""
