@@ -244,6 +244,7 @@ async def _collect_findings(
         grants=state.spec.grants,
         gate_files=changes.reading.gate_files,
         support=changes.reading.support,
+        is_base_watched=changes.reading.is_watched,
         doctested_files=changes.reading.doctested,
         self_testing_files=changes.reading.self_testing,
         task=state.spec,

@@ -31,13 +31,15 @@ class BaseReading:
 
     `gate_files` are the folded paths of what its commands name. `support` is what its runs read beside product and
     tests, and what CI configuration names, with what makes it that. `doctested` are files whose examples the runs took
-    for tests, `self_testing` files of the product that hold tests.
+    for tests, `self_testing` files of the product that hold tests. `is_watched` is false if nobody could watch what the
+    runs opened.
     """
 
     gate_files: frozenset[str] = frozenset()
     support: Mapping[str, Support] = field(default_factory=dict)
     doctested: frozenset[str] = frozenset()
     self_testing: frozenset[str] = frozenset()
+    is_watched: bool = True
 
 
 async def read_base_gate(context: RunContext, base: CommitId, files: Sequence[ChangedFile]) -> BaseReading:
@@ -52,19 +54,20 @@ async def read_base_gate(context: RunContext, base: CommitId, files: Sequence[Ch
     for outcomes in await read_known_outcomes(context.journal, receipts):
         tests.update(outcomes)
     gate = await find_gate_files(context, base, files)
-    support = dict(await _find_changed_support(context, base, paths, receipts))
+    opened = await _read_opened_files(context, receipts)
+    support = dict(await _find_changed_support(context, base, paths, opened or frozenset()))
     for path in paths:
         if path in gate.named_by_ci:
             support[path] = Support(f"{gate.named_by_ci[path]} names it")
     commands = [check.run for check in context.gate.checks]
     doctested = find_doctested_files(paths, tests, commands)
-    return BaseReading(gate.folded, support, doctested, find_self_testing_files(paths, tests))
+    self_testing = find_self_testing_files(paths, tests)
+    return BaseReading(gate.folded, support, doctested, self_testing, is_watched=opened is not None)
 
 
 async def _find_changed_support(
-    context: RunContext, base: CommitId, paths: Sequence[str], receipts: Sequence[Receipt]
+    context: RunContext, base: CommitId, paths: Sequence[str], opened: frozenset[str]
 ) -> Mapping[str, Support]:
-    opened = await _read_opened_files(context, receipts)
     asked = [path for path in paths if path in opened and find_path_protection(path) is None]
     if not asked:
         return {}
@@ -83,19 +86,20 @@ async def find_newcomers(
     base_receipts = _list_base_receipts(context, await context.read_tree_id(base))
     opened = await _read_opened_files(context, base_receipts)
     now = await _read_opened_files(context, _list_gate_receipts(context, tree))
-    fresh = [file.path for file in files if file.is_new and file.path in now]
-    if not opened or not fresh:
+    fresh = [file.path for file in files if file.is_new and file.path in (now or ())]
+    if opened is None or not fresh:
         return {}
     before = await _read_sources(context, base)
-    sources = dict(before.sources)
+    sources, paths = dict(before.sources), set(before.paths)
     for file in files:
-        if (
-            file.after is not None
-            and file.new_mode != SYMLINK_MODE
-            and PurePosixPath(file.path).suffix in CODE_SUFFIXES
-        ):
+        if file.is_deleted:
+            paths.discard(file.path)
+        elif file.is_new:
+            paths.add(file.path)
+        is_code = PurePosixPath(file.path).suffix in CODE_SUFFIXES
+        if is_code and file.after is not None and file.new_mode != SYMLINK_MODE:
             sources[file.path] = file.after
-    finder = NewcomerFinder(before, opened, BaseSources(before.paths, sources))
+    finder = NewcomerFinder(before, opened, BaseSources(paths, sources))
     return await to_thread.run_sync(_list_newcomers, finder, fresh)
 
 
@@ -114,12 +118,10 @@ async def _read_sources(context: RunContext, base: CommitId) -> BaseSources:
     return BaseSources(frozenset(entry.path for entry in tree), sources)
 
 
-async def _read_opened_files(context: RunContext, receipts: Sequence[Receipt]) -> frozenset[str]:
-    """Return what runs opened, as far as they were watched."""
-    opened = set[str]()
-    for trace in await read_run_traces(context.journal, receipts):
-        opened.update(trace.opened or ())
-    return frozenset(opened)
+async def _read_opened_files(context: RunContext, receipts: Sequence[Receipt]) -> frozenset[str] | None:
+    """Return what runs opened, as far as they were watched; None if none of them was."""
+    found = [trace.opened for trace in await read_run_traces(context.journal, receipts) if trace.opened is not None]
+    return frozenset().union(*found) if found else None
 
 
 def _find_support(division: TreeDivision, paths: Sequence[str]) -> Mapping[str, Support]:

@@ -47,6 +47,7 @@ class ChangeFacts:
         grants: what the plan lets this task do to what is protected.
         gate_files: the folded paths of what the gate's commands name.
         support: of what the gate reads on the base beside product and tests, the changed files with what makes them it.
+        is_base_watched: False if nobody could watch which files the gate opened on the base.
         doctested_files: the changed files of the base whose examples the gate runs as tests.
         self_testing_files: the changed files of the base that hold tests of the gate, though they are no test files.
         task: the task behind the change.
@@ -71,6 +72,7 @@ class ChangeFacts:
     grants: Sequence[AnyGrant] = ()
     gate_files: frozenset[str] = frozenset()
     support: Mapping[str, Support] = field(default_factory=dict)
+    is_base_watched: bool = True
     doctested_files: frozenset[str] = frozenset()
     self_testing_files: frozenset[str] = frozenset()
     task: Task | None = None

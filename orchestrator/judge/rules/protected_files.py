@@ -136,6 +136,12 @@ _ADVICE = {
 }
 
 
+_UNWATCHED = (
+    "nobody could watch which files the gate opens on the base, so data and helpers of tests outside of test folders "
+    "are not protected: look at what the change does to such files"
+)
+
+
 def needs_content(path: str) -> bool:
     """Return True if a rule needs the contents of a changed file, and not only its path."""
     return path.endswith((".py", ".pyi", ".rs")) or has_protected_sections(path) or bool(get_suppression_kinds(path))
@@ -176,6 +182,8 @@ def is_test_support(path: str) -> bool:
 
 def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a blocking finding for each protected file that was changed without a grant; it says what to do."""
+    if not facts.is_base_watched:
+        yield build_flag(RuleId.PROTECTED, _UNWATCHED)
     for file in facts.files:
         if _is_free(file, facts):
             continue

@@ -21,7 +21,12 @@ from orchestrator.judge.support.base_sources import (
     Mention,
     is_named_like_settings,
 )
-from orchestrator.judge.support.shipped_packages import find_shipped_packages, get_top_level_name
+from orchestrator.judge.support.shipped_packages import (
+    ShippedPackages,
+    find_shipped_packages,
+    get_root,
+    get_top_level_name,
+)
 from orchestrator.judge.support.test_helpers import is_test_helper
 
 _SETTINGS = frozenset({".toml", ".ini", ".cfg", ".json", ".yml", ".yaml", ".conf", ".rc", ".properties"})
@@ -92,12 +97,27 @@ class TreeDivision:
         product = [user for user in users.others if not self._is_helper(user.path)]
         if product:
             return self._classify_library(path, product)
-        if not self._helps_tests(place, users):
-            return None
         who = users.tests[0] if users.tests else users.others[0]
+        if not self._helps_tests(place, users):
+            return self._classify_unshipped(place, who)
         if self._is_in_product(path):
             return Support(f"only tests import it ({who}), though it lies among the product", is_certain=False)
         return Support(f"only tests import it ({who}), and it asserts or runs tests itself")
+
+    def _classify_unshipped(self, place: PurePosixPath, who: Mention) -> Support | None:
+        """Return support for what tests alone use and nobody ships; it is sure beside a helper in the same package."""
+        name = get_top_level_name(str(place))
+        if self._shipped is None or place.suffix not in PYTHON_SUFFIXES or name in self._shipped.names:
+            return None
+        reason = f"only tests import it ({who}), and the project's metadata does not ship it"
+        for path, source in self.base.sources.items():
+            is_beside = path != str(place) and path.endswith(".py") and get_top_level_name(path) == name
+            if is_beside and not is_test_path(path):
+                users = self._split(self.base.find_importers(path)).tests
+                importers = [self.base.sources.get(user.path, b"") for user in users]
+                if users and is_test_helper(source, importers, is_python=True):
+                    return Support(reason)
+        return Support(reason, is_certain=False)
 
     def _is_helper(self, path: str) -> bool:
         """Return True if a module that imports another one is itself support, or may be."""
@@ -111,37 +131,32 @@ class TreeDivision:
     def _classify_library(self, path: str, users: Sequence[Mention]) -> Support | None:
         """Return support for a package that shipped code imports and the metadata does not ship."""
         shipped = self._shipped
-        if shipped is None or not path.endswith(".py") or get_top_level_name(path) in shipped:
+        if shipped is None or not path.endswith(".py") or get_top_level_name(path) in shipped.names:
             return None
         for user in users:
-            if get_top_level_name(user.path) in shipped:
-                return Support(f"{user} imports it, and the project's metadata does not ship it")
+            if get_top_level_name(user.path) in shipped.names:
+                reason = f"{user} imports it, and the project's metadata does not ship it"
+                return Support(reason, is_certain=shipped.is_listed)
         return None
 
     def _is_in_product(self, path: str) -> bool:
         """Return True if a module lies in a package that is shipped, or beside other code where nobody can tell."""
         if self._shipped is not None and path.endswith(".py"):
-            return get_top_level_name(path) in self._shipped
+            return get_top_level_name(path) in self._shipped.names
+        depth = 2 if get_root(path) else 1
         parts = PurePosixPath(path).parts
-        if parts[0] in {"src", "lib"}:
-            return True
-        if len(parts) == 1:
-            return False
+        if len(parts) == depth:
+            return depth > 1
+        unit = "/".join(parts[:depth])
         for other in self.base.sources:
-            is_beside = (
-                other != path and other.startswith(f"{parts[0]}/") and PurePosixPath(other).suffix in CODE_SUFFIXES
-            )
-            if (
-                is_beside
-                and not is_test_path(other)
-                and PurePosixPath(other).stem != "__init__"
-                and not self._is_helper(other)
-            ):
+            place = PurePosixPath(other)
+            is_beside = other != path and other.startswith(f"{unit}/") and place.suffix in CODE_SUFFIXES
+            if is_beside and place.stem != "__init__" and not is_test_path(other) and not self._is_helper(other):
                 return True
         return False
 
     @cached_property
-    def _shipped(self) -> frozenset[str] | None:
+    def _shipped(self) -> ShippedPackages | None:
         return find_shipped_packages(self.base.sources, self.base.paths)
 
     def _classify_data(self, place: PurePosixPath) -> Support | None:
@@ -150,6 +165,7 @@ class TreeDivision:
         if not users.tests:
             return None if users.others else self._classify_unnamed(place)
         who = users.tests[0]
+        is_certain = is_certain and any(map(self._is_surely_of_tests, users.tests))
         if users.others:
             return Support(f"tests read it ({who}), and so does other code ({users.others[0]})", is_certain=False)
         if self._may_be_read_by_product(place):
@@ -203,13 +219,12 @@ class TreeDivision:
         opened = self.opened or ()
         tests, others = [], []
         for mention in mentions:
-            if is_test_path(mention.path) or self._is_helper_of_tests(mention.path):
+            if is_test_path(mention.path) or self._is_helper(mention.path):
                 tests.append(mention)
             elif mention.path in opened and mention.path not in _MANIFESTS:
                 others.append(mention)
         return _Users(tests, others)
 
-    def _is_helper_of_tests(self, path: str) -> bool:
-        """Return True if code that is no test by its place is support, so that what it reads is for tests."""
-        found = self.find_support(path)
-        return found is not None and found.is_certain
+    def _is_surely_of_tests(self, user: Mention) -> bool:
+        found = self.find_support(user.path)
+        return is_test_path(user.path) or (found is not None and found.is_certain)

@@ -5,7 +5,7 @@ so was one of a kind of which the run on the base opened all there is, as a lint
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from orchestrator.judge.support.base_sources import (
     Mention,
     is_named_like_settings,
 )
-from orchestrator.judge.support.shipped_packages import exists_at_top, get_top_level_name
+from orchestrator.judge.support.shipped_packages import find_roots, get_root, get_top_level_name
 
 _DOUBTFUL = frozenset({"package.json", "pyproject.toml", "Cargo.toml", ".env"})
 """What may as well come with a new part of the product."""
@@ -74,9 +74,10 @@ class NewcomerFinder:
     def _find_shadow(self, path: str) -> Newcomer | None:
         """Return a module's offence of standing where the base's code imports another one from outside the tree."""
         name = get_top_level_name(path)
-        if exists_at_top(name, self.base.paths):
-            return None
         importers = list(self.base.find_importers_by_name(name))
+        others = find_roots(name, self.base.paths)
+        if others:
+            return self._find_double(path, name, others, importers)
         for importer in importers:
             is_product = importer.path in self.opened and not is_test_path(importer.path)
             if is_product and not self._is_tried(importer):
@@ -86,6 +87,17 @@ class NewcomerFinder:
                 f"on the base {importers[0]} imports a module of this name from elsewhere", is_certain=False
             )
         return None
+
+    def _find_double(
+        self, path: str, name: str, roots: Collection[str], importers: Sequence[Mention]
+    ) -> Newcomer | None:
+        """Return the offence of having the name of another top-level module that stays where it is on the base."""
+        staying = find_roots(name, self.candidate.paths) & set(roots)
+        if not importers or not staying or get_root(path) in staying:
+            return None
+        return Newcomer(
+            f"it stands in place of `{min(staying)}{name}` for {importers[0]}, which imports that on the base"
+        )
 
     def _is_tried(self, importer: Mention) -> bool:
         """Return True if an import may fail, so that there need be no other module."""

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from typing import NamedTuple
 
 from orchestrator.judge.source.python_syntax import find_nodes, parse_python
 
@@ -13,56 +14,83 @@ _ROOTS = ("", "src/", "lib/")
 _Table = Mapping[str, object]
 
 
-def find_shipped_packages(metadata: Mapping[str, bytes], paths: Collection[str]) -> frozenset[str] | None:
-    """Return the names of top-level packages and modules that are shipped; None where nobody can tell.
+class ShippedPackages(NamedTuple):
+    """The top-level packages and modules that are shipped; `is_listed` if the metadata lists them.
+
+    Otherwise they are those that are called as the project is.
+    """
+
+    names: frozenset[str]
+    is_listed: bool
+
+
+def find_shipped_packages(metadata: Mapping[str, bytes], paths: Collection[str]) -> ShippedPackages | None:
+    """Return what is shipped; None where nobody can tell.
 
     `metadata` are the contents of pyproject.toml, setup.cfg and setup.py by their paths.
     """
-    named = _read_pyproject(metadata.get("pyproject.toml", b""))
-    named |= _read_setup_cfg(metadata.get("setup.cfg", b""))
-    named |= _read_setup_py(metadata.get("setup.py", b""))
-    shipped = set()
+    project = _read_toml(metadata.get("pyproject.toml", b""))
+    listed = _list_packages(_get_table(project, "tool"))
+    listed |= _read_setup_cfg(metadata.get("setup.cfg", b"")) | _read_setup_py(metadata.get("setup.py", b""))
+    if names := _find_top_level(listed, paths):
+        return ShippedPackages(names, is_listed=True)
+    own = [_get_table(project, "project"), _get_table(_get_table(project, "tool"), "poetry")]
+    if names := _find_top_level(_list_texts([table.get("name") for table in own]), paths):
+        return ShippedPackages(names, is_listed=False)
+    return None
+
+
+def _find_top_level(named: Iterable[str], paths: Collection[str]) -> frozenset[str]:
+    found = set()
     for name in named:
         top = re.sub(r"^(?:src|lib)[/.]", "", name).replace("/", ".").partition(".")[0].replace("-", "_")
-        if exists_at_top(top, paths):
-            shipped.add(top)
-    return frozenset(shipped) or None
+        if find_roots(top, paths):
+            found.add(top)
+    return frozenset(found)
 
 
 def get_top_level_name(path: str) -> str:
     """Return the top-level package or module that a file of Python belongs to."""
-    for root in _ROOTS[1:]:
-        path = path.removeprefix(root)
+    path = path.removeprefix(get_root(path))
     return path.partition("/")[0].removesuffix(".py")
 
 
-def exists_at_top(name: str, paths: Collection[str]) -> bool:
-    """Return True if a repository has a top-level module or directory of code of this name."""
+def find_roots(name: str, paths: Collection[str]) -> frozenset[str]:
+    """Return those of the top, `src/` and `lib/` in which there is a module or directory of code of this name."""
+    roots = set()
     for root in _ROOTS:
         if f"{root}{name}.py" in paths or any(path.startswith(f"{root}{name}/") for path in paths):
-            return True
-    return False
+            roots.add(root)
+    return frozenset(roots)
 
 
-def _read_pyproject(content: bytes) -> set[str]:
+def get_root(path: str) -> str:
+    """Return the root that a file lies below, as `find_roots` names them."""
+    for root in _ROOTS[1:]:
+        if path.startswith(root):
+            return root
+    return ""
+
+
+def _read_toml(content: bytes) -> _Table:
     with suppress(ValueError):
-        values = tomllib.loads(content.decode())
-        tools = _get_table(values, "tool")
-        setuptools, wheel = _get_table(tools, "setuptools"), tools
-        for key in ("hatch", "build", "targets", "wheel"):
-            wheel = _get_table(wheel, key)
-        named = _list_texts(setuptools.get("packages")) | _list_texts(setuptools.get("py-modules"))
-        named |= _list_texts(wheel.get("packages")) | _list_texts(
-            [_get_table(_get_table(tools, "flit"), "module").get("name")]
-        )
-        included = _get_table(tools, "poetry").get("packages")
-        for one in included if isinstance(included, list) else ():
-            if isinstance(one, Mapping):
-                named |= _list_texts([one.get("include")])
-        return named or _list_texts(
-            [_get_table(values, "project").get("name"), _get_table(tools, "poetry").get("name")]
-        )
-    return set()
+        return tomllib.loads(content.decode())
+    return {}
+
+
+def _list_packages(tools: _Table) -> set[str]:
+    """Return what the tables of build backends list."""
+    wheel = tools
+    for key in ("hatch", "build", "targets", "wheel"):
+        wheel = _get_table(wheel, key)
+    setuptools, flit = _get_table(tools, "setuptools"), _get_table(_get_table(tools, "flit"), "module")
+    listed = _list_texts(setuptools.get("packages")) | _list_texts(setuptools.get("py-modules"))
+    listed |= _list_texts(wheel.get("packages")) | _list_texts([flit.get("name")])
+    included = _get_table(tools, "poetry").get("packages")
+    for one in included if isinstance(included, list) else ():
+        if isinstance(one, Mapping):
+            listed |= _list_texts([one.get("include")])
+    return listed
 
 
 def _read_setup_cfg(content: bytes) -> set[str]:

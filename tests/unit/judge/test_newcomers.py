@@ -20,7 +20,7 @@ def find(new: Mapping[str, str], unopened: Collection[str] = (), base: Mapping[s
     """Path → certain, of the new files that speak against a change whose run opens all of them."""
     before = BaseSources(frozenset(base), {path: text.encode() for path, text in base.items()})
     both = {path: text.encode() for path, text in {**base, **new}.items()}
-    finder = NewcomerFinder(before, base.keys() - set(unopened), BaseSources(frozenset(base), both))
+    finder = NewcomerFinder(before, base.keys() - set(unopened), BaseSources(frozenset(both), both))
     found = {}
     for path in new:
         if newcomer := finder.find_newcomer(path):
@@ -36,6 +36,10 @@ def find(new: Mapping[str, str], unopened: Collection[str] = (), base: Mapping[s
         ({".cargo/config.toml": ""}, {".cargo/config.toml": True}),
         ({"yaml.py": ""}, {"yaml.py": True}),
         ({"yaml/__init__.py": ""}, {"yaml/__init__.py": True}),
+        (
+            {"src/shop/__init__.py": "", "lib/shop/money.py": ""},
+            {"src/shop/__init__.py": True, "lib/shop/money.py": True},
+        ),
         ({"fast.py": ""}, {"fast.py": False}),
         ({"later.py": ""}, {"later.py": False}),
         ({"web/package.json": ""}, {"web/package.json": False}),

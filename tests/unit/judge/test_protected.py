@@ -5,7 +5,7 @@ import pytest
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, PathProtection, find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.forgery import check_forgery
-from orchestrator.judge.rules.protected_files import list_held_back_tests
+from orchestrator.judge.rules.protected_files import check_protected_files, list_held_back_tests
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.source.additions_only import describe_non_additive_change
 
@@ -316,3 +316,11 @@ def test_a_file_that_was_not_read_is_red_where_its_content_would_have_counted() 
         (reason,) = red(ChangedFile(path, None, None, old_mode="100644", new_mode="100644"))
         assert reason == f"{path} is one of too many changed files to look into: do less at once"
     assert red(ChangedFile("logo.png", None, None, old_mode="100644", new_mode="100644")) == []
+
+
+def test_reviewers_hear_of_a_base_that_nobody_could_watch() -> None:
+    (finding,) = check_protected_files(ChangeFacts(is_base_watched=False))
+    assert (finding.is_blocking, finding.text.partition(",")[0]) == (
+        False,
+        "nobody could watch which files the gate opens on the base",
+    )

@@ -67,7 +67,33 @@ RAISES = (
             {"shop/_vendor/six.py": True},
         ),
         ({"vendor/lib.js": "exports.x = 1\n"}, {"vendor/lib.js": True}),
-        ({"attr.py": "x = 1\n", "shop/money.py": "import attr\n"}, {"attr.py": True}),
+        (
+            {
+                "lib/same/index.js": 'require("assert")\n',
+                "lib/rows.js": 'require("assert")\n',
+                "test/a.test.js": 'require("../lib/same")\nrequire("../lib/rows")\n',
+            },
+            {"lib/same/index.js": True, "lib/rows.js": False},
+        ),
+        ({"attr.py": "x = 1\n", "shop/money.py": "import attr\n"}, {"attr.py": False}),
+        (
+            {"attr.py": "x = 1\n", "shop/money.py": "import attr\n", "setup.cfg": "[options]\npackages = shop\n"},
+            {"attr.py": True},
+        ),
+        ({"checks.py": ASSERTS, "tests/test_s.py": RAISES}, {"checks.py": False}),
+        (
+            {
+                "checks/asserts.py": ASSERTS,
+                "checks/cases.py": 'def load(name):\n    return open(f"data/{name}.csv")\n',
+                "data/sums.csv": "1,2,3\n",
+                "tests/test_c.py": "from checks.asserts import same\nfrom checks import cases\nsame(1, 1)\n",
+            },
+            {"checks/asserts.py": True, "checks/cases.py": True, "data/sums.csv": True},
+        ),
+        (
+            {"tools/gen.py": 'open("text.csv")\n', "text.csv": "", "tests/test_gen.py": "from tools import gen\n"},
+            {"tools/gen.py": False, "text.csv": False},
+        ),
         ({"vite.config.js": "export default {}\n"}, {"vite.config.js": True}),
         ({"web/package.json": "{}", "web/vite.config.ts": "export default {}\n"}, {"web/vite.config.ts": True}),
         ({".cargo/config.toml": "[build]\n"}, {".cargo/config.toml": True}),
@@ -93,9 +119,6 @@ def test_what_only_tests_or_the_gate_s_programs_read_is_support(
         {"shop/rates.json": "{}", "shop/money.py": 'open("shop/rates.json")\n'},
         {"shop/locale/de.json": "{}", "shop/money.py": 'open(f"locale/{x}.json")\n'},
         {"shop/plugins/pay.py": "x = 1\n"},
-        {"checks.py": ASSERTS, "tests/test_s.py": RAISES},
-        {"tools/gen.py": "x = 1\n", "tests/test_gen.py": "from tools import gen\n"},
-        {"vendor/models.py": "x = 1\n", "vendor/__init__.py": "", "tests/test_v.py": "from vendor import models\n"},
         {"docs/guide.md": "", "LICENSE": "", "data.bin": "", ".gitignore": ""},
         {"setup.cfg": "", "package.json": "{}"},
         {"wsgi.py": "x = 1\n"},
@@ -105,6 +128,11 @@ def test_what_only_tests_or_the_gate_s_programs_read_is_support(
 )
 def test_product_is_none_even_if_the_gate_opens_all_of_it(files: dict[str, str]) -> None:
     assert divide({**SHOP, **TEST, "pyproject.toml": PYPROJECT, **files}) == {}
+
+
+def test_what_tests_import_is_product_where_no_metadata_says_what_is_shipped() -> None:
+    vendor = {"vendor/models.py": "x = 1\n", "vendor/__init__.py": "", "tests/test_v.py": "from vendor import models\n"}
+    assert divide({**SHOP, **TEST, **vendor, "checks.py": ASSERTS, "tests/test_s.py": RAISES}) == {}
 
 
 def test_what_the_gate_did_not_open_is_none_and_code_that_it_did_not_open_reads_nothing() -> None:
