@@ -15,6 +15,7 @@ from orchestrator.hands.files.directory_trees import create_private_folder
 from orchestrator.hands.sandbox.backend import Mount, build_read_only_mount, build_writable_mount
 
 PACKAGES = "node_modules"
+_CACHES_FOLDER = "caches"
 CACHES = (".cache", ".vite", ".vite-temp", ".vitest")
 """The places in `node_modules` where tools keep what they can make again; each workspace finds them empty."""
 
@@ -23,27 +24,27 @@ CACHES = (".cache", ".vite", ".vite-temp", ".vitest")
 class PackageFront:
     """A front that stands in place of the borrowed directory `name`, which lies below `base` on this host.
 
-    `folder` holds the links, `store` is the place in it where the packages are mounted.
+    `folder` holds the links, `hidden` is the directory in it below which packages and caches are mounted.
     """
 
     name: str
     base: Path
     folder: Path
-    store: str
+    hidden: str
 
     def build_mounts(self, checkout: Path, caches: Path, owner: int | None) -> tuple[Mount, ...]:
         """Return the mounts for one workspace; its caches are made in `caches`, a directory of its own. Blocks."""
+        own = caches / self.folder.name
+        if not own.exists():
+            create_private_folder(own, owner)
+            for cache in CACHES:
+                create_private_folder(own / cache, owner)
         place = checkout / self.name
-        mounts = [
+        return (
             build_read_only_mount(self.folder, place),
-            build_read_only_mount(self.base / self.name, place / self.store),
-        ]
-        for cache in CACHES:
-            folder = caches / self.folder.name / cache
-            if not folder.exists():
-                create_private_folder(folder, owner)
-            mounts.append(build_writable_mount(folder, place / cache))
-        return tuple(mounts)
+            build_read_only_mount(self.base / self.name, place / self.hidden / PACKAGES),
+            build_writable_mount(own, place / self.hidden / _CACHES_FOLDER),
+        )
 
 
 def is_package_folder(name: str) -> bool:
@@ -59,22 +60,29 @@ def create_package_front(name: str, base: Path, folder: Path) -> PackageFront:
     """
     hidden, source = f".{secrets.token_hex(4)}", base / name
     store = f"{hidden}/{PACKAGES}"
-    folder.mkdir(mode=0o755, parents=True)
-    (folder / store).mkdir(parents=True)
+    folder.parent.mkdir(exist_ok=True)
+    for inner in (".", hidden, store, f"{hidden}/{_CACHES_FOLDER}"):
+        _create_folder(folder / inner)
     for cache in CACHES:
-        (folder / cache).mkdir()
+        (folder / cache).symlink_to(f"{hidden}/{_CACHES_FOLDER}/{cache}")
     root = source.resolve()
     for entry in _list_entries(source):
         if entry.name in CACHES:
             continue
         if entry.name.startswith("@") and not entry.is_symlink() and entry.is_dir():
-            (folder / entry.name).mkdir()
+            _create_folder(folder / entry.name)
             for member in _list_entries(source / entry.name):
                 place = folder / entry.name / member.name
                 place.symlink_to(_find_link_target(member, f"../{store}/{entry.name}", root))
         else:
             (folder / entry.name).symlink_to(_find_link_target(entry, store, root))
-    return PackageFront(name, base, folder, store)
+    return PackageFront(name, base, folder, hidden)
+
+
+def _create_folder(folder: Path) -> None:
+    """Create a directory that everybody may read, whatever mask this process has."""
+    folder.mkdir()
+    folder.chmod(0o755)
 
 
 def _list_entries(folder: Path) -> Iterator["os.DirEntry[str]"]:

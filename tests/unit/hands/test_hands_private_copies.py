@@ -1,6 +1,8 @@
 """What a build may write to of what a workspace borrows, with the user's own files as the control."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -151,3 +153,23 @@ def test_directories_of_compiled_files_and_those_called_for_builds_are_outputs_a
     assert select_stale_outputs({"dist", "lib/fast.node"}, ["docs/fast.md"]) == {"lib/fast.node"}
     assert select_stale_outputs({"dist", "lib/fast.node"}, ["app/main.ts"]) == {"dist", "lib/fast.node"}
     assert select_stale_outputs({"dist"}, ["app/main.py"]) == frozenset()
+
+
+def make_environment(place: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    if subprocess.run([place / "bin" / "python", "-c", "import setuptools"], check=False).returncode:
+        pytest.skip("this Python makes environments without setuptools")
+
+
+@pytest.mark.slow
+async def test_setuptools_installs_the_workspace_into_a_copy_of_the_environment(yard: Yard) -> None:
+    setup = "from setuptools import setup\n\nsetup(name='pkg', version='1', packages=['pkg'])\n"
+    head = yard.commit({"setup.py": setup, ".gitignore": ".venv\n*.egg-info\nbuild\n"})
+    make_environment(yard.repo / ".venv")
+    install = "python setup.py -q develop --no-deps && cd / && python -c 'import pkg; print(pkg)'"
+    async with yard.hands(SandboxGrant(writable=(".venv",))) as hands:
+        done = await ran(await hands.open_workspace(head, Purpose("test")), install)
+    assert done.exit_code == 0, done.output
+    assert f"{yard.repo}/pkg/__init__.py" in done.output
+    assert not list((yard.repo / ".venv").rglob("*.egg-link"))
+    assert not (yard.repo / "pkg.egg-info").exists()
