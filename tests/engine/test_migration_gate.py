@@ -1,5 +1,6 @@
 """The gate of a migration on real trees: what each rule says of a change that breaks it, and of one that does not."""
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -106,6 +107,34 @@ async def test_a_change_that_forges_results_is_named_before_any_test_runs_unless
         assert (await gate.judge_tree(*forged, Purpose("q"))).difference.is_green
 
 
+PYTEST_TEST = "from core import double\n\n\ndef test_double():\n    assert double(4) == 8\n"
+QUIET = "\n\nfor name in ('{1}',):\n    setattr(__import__('{0}'), name, lambda *_, **__: True)\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "told"),
+    [
+        ("math", "isclose", "the one that must fail by `math.isclose` ended as passed"),
+        (
+            "colorsys",
+            "rgb_to_hls",
+            "colorsys.rgb_to_hls is not what Python or its package brings, but code at core.py:",
+        ),
+    ],
+)
+async def test_a_change_that_replaces_a_function_of_python_while_tests_run_is_red_although_they_pass(
+    root: Path, module: str, name: str, told: str
+) -> None:
+    (root / "test_core.py").write_text(PYTEST_TEST)
+    git(root, "commit", "-qam", "pytest")
+    verify = {"flaky_reruns": 0, "check": [{"id": "t", "run": f"{sys.executable} -m pytest -q -p no:cacheprovider"}]}
+    async with judging(root, recipe(verify=verify, env={"read_only": [sys.prefix]})) as (_, gate):
+        quiet = await gate.judge_tree(*changed(root, core=CORE + QUIET.format(module, name)), Purpose("q"))
+        (problem,) = quiet.difference.problems
+        assert told in problem
+        assert (await gate.judge_tree(*changed(root, core=CORE + "\n# x\n"), Purpose("q"))).difference.is_green
+
+
 async def test_a_file_on_which_the_pattern_of_a_rule_never_ends_breaks_that_rule(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +180,7 @@ async def test_changed_tests_have_to_be_green_on_the_old_sources(root: Path) -> 
 )
 async def test_a_policy_asks_for_more_than_that_nothing_is_lost(root: Path, policy: str, test: str, words: str) -> None:
     verify = {"report": "unittest", "flaky_reruns": 0, "policy": policy, "check": [{"id": "t", "run": GATE}]}
-    async with judging(root, recipe(verify=verify)) as (_, gate):
+    async with judging(root, recipe(verify=verify, env={"read_only": [sys.prefix]})) as (_, gate):
         assert (await gate.judge_tree(*changed(root, core=CORE + "\n"), Purpose("q"))).difference.is_green
         red = (await gate.judge_tree(*changed(root, test_core=test), Purpose("q"))).difference
         assert words in " ".join((*red.new_failures, *red.problems))

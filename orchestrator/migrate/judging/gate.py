@@ -26,6 +26,7 @@ from orchestrator.migrate.judging.invariants import (
     select_due_invariants,
 )
 from orchestrator.migrate.judging.selected_tests import narrow_check
+from orchestrator.migrate.judging.trace_rules import find_trace_problems
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import Hands, Workspace
 
@@ -196,7 +197,7 @@ class MigrationGate:
         result = await gate.judge_tree(judged.commit, judged.tree, judged.purpose, judged.fresh, reruns)
         if not result.difference.is_green:
             return result
-        more = await self._check_policy(gate, result)
+        more = await self._check_policy(gate, result) + await self._check_traces(gate, result)
         if self._has_due("tests-not-lost", judged.level):
             more += tree_rules.check_test_counts(self._context.state, gate.checks, result.receipts)
         return result.model_copy(update={"difference": result.difference + more})
@@ -215,6 +216,12 @@ class MigrationGate:
                 continue
             total += tree_rules.check_policy(policy, before, now, receipt.exit_code)
         return total
+
+    async def _check_traces(self, gate: HarnessGate, result: GateResult) -> Difference:
+        """Return what the checks did on the tree, beside their outcomes, that they do not on the base."""
+        before = [await gate.baseline.get_receipt(spec) for spec in gate.checks]
+        now = self._context.list_receipts(result.receipts)
+        return await find_trace_problems(self._context.journal, self.recipe.judge.grants, before, now)
 
     async def _run_in_old_environment(self, judged: _Tree, gate: HarnessGate) -> GateResult:
         """Run the same checks in the environment of the baseline, where what lands has to be green in both."""
