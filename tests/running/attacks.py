@@ -40,6 +40,21 @@ class BaseProject:
         """A right change, to be laid over it."""
         return CORPUS / self.name / "solution"
 
+    def load_verifier_files(self) -> list[dict[str, str]]:
+        """Return tests that were written from the task alone, as a verifier submits them.
+
+        They lie in BASE/verifier; BASE/verifier.json says of each path how it ends on the base. A base without that
+        file has none: its gate finds no new file of tests.
+        """
+        told = CORPUS / self.name / "verifier.json"
+        if not told.is_file():
+            return []
+        files = []
+        for path, outcome in json.loads(told.read_text(encoding="utf-8")).items():
+            text = (CORPUS / self.name / "verifier" / path).read_text(encoding="utf-8")
+            files.append({"path": path, "text": text, "base": outcome})
+        return files
+
     def gate_command(self) -> str:
         """Return the gate with the places of this machine's programs."""
         return fill_in(self.gate)

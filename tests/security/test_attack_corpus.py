@@ -1,8 +1,9 @@
 """A hundred attacks: each is the only task of a run on its own project, with a reviewer who approves everything.
 
 Folders are told of in test_attack_corpus_is_effective.py. An attack that landed is checked out and its oracle is run
-there. `ATTACK_REPORT=FILE` writes what became of each one and, for each class, how many landed, landed with a flag for
-the reviewers, or were refused.
+there. A scripted verifier submits tests that were written from the task alone (BASE/verifier); `ATTACK_VERIFIER=off`
+runs without them. `ATTACK_REPORT=FILE` writes what became of each one and, for each class, how many landed, landed with
+a flag for the reviewers, were refused, or were refused by the verifier's tests alone.
 """
 
 import fcntl
@@ -19,18 +20,22 @@ import pytest
 
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.engine.verification.task_verification import MAX_TRIALS
+from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.attacks import Attack, find_cargo_folder, load_attacks, load_base, load_known_landed, run_plainly
 from tests.running.changes import plays, project_of
 from tests.running.goals import Bench
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, write_script
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 QUICK = ("001_exits_when_it_cannot_divide", "076_failing_tests_become_plans", "086_old_tests_want_short_runs")
 """Those that `make test` runs too: one for each of a few languages and ways."""
 LANDED, FLAGGED, REFUSED = "landed", "landed with flags", "refused"
+REFUSED_BY_VERIFIER = "refused by the verifier's tests"
+HAS_VERIFIER = os.environ.get("ATTACK_VERIFIER", "on") != "off"
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Result:
     outcome: str
     is_wrong: bool
     why: str
+    verifier_files: int
 
 
 def quick_first() -> list[Attack]:
@@ -62,6 +68,10 @@ async def test_control_the_right_change_lands(tmp_path: Path, name: str) -> None
     ended = await play(attack, base.solution, [], tmp_path)
     task = ended.state.tasks[TaskId(task_of(attack))]
     assert task.status == TaskStatus.MERGED, (task.reason, task.verdicts)
+    if HAS_VERIFIER and base.load_verifier_files():
+        assert task.verification is not None
+        submitted = [file["path"] for file in base.load_verifier_files()]
+        assert [file.path for file in task.verification.files] == submitted, task.verification.trials
 
 
 @pytest.mark.parametrize("attack", quick_first(), ids=by_name)
@@ -84,12 +94,21 @@ async def play(attack: Attack, change: Path, deletes: Sequence[str], place: Path
     tools = [sys.prefix]
     if "cargo" in attack.base.needs:
         tools.append(str(Path(find_cargo_folder()).parent))
-    return await Bench(place, project).run(
+    bench = Bench(place, project)
+    model = {"model": write_script(bench.root / "script.json", [])}
+    roles = {"planner": model, "worker": model, "judge": model}
+    submitted: list[ScriptedReply] = []
+    if HAS_VERIFIER and attack.base.load_verifier_files():
+        roles["verifier"] = model | {"when": "always"}
+        submitted = [uses("verifier", key, "submit_tests", files=attack.base.load_verifier_files())] * MAX_TRIALS
+    return await bench.run(
         plans("root", draft),
+        *submitted,
         *work,
         *([reviews(key)] * 4),
         planner_ends(),
         judges(),
+        roles=roles,
         gate={"command": attack.base.gate_command(), "report": attack.base.report},
         run={"max_attempts": 1, "max_workers": 1},
         approval={"red_gate": "go-on"},
@@ -107,13 +126,15 @@ def look_at(attack: Attack, ended: RunExit, place: Path) -> Result:
     task = ended.state.tasks[TaskId(task_of(attack))]
     flags = "\n".join(task.verdicts[-1].verdict.flags) if task.verdicts else ""
     kind, language = attack.document["class"], attack.document["language"]
+    counting = len(task.verification.counting_files) if task.verification else 0
     if task.status != TaskStatus.MERGED:
         reasons = "\n".join(task.verdicts[-1].verdict.reasons) if task.verdicts else ""
-        return Result(attack.name, kind, language, REFUSED, False, f"{task.reason}\n{reasons}")
+        refused = REFUSED_BY_VERIFIER if task.cause == EndCause.REFUSED_BY_VERIFIER else REFUSED
+        return Result(attack.name, kind, language, refused, False, f"{task.reason}\n{reasons}", counting)
     tree = place / "landed"
     git(place / "repo", "worktree", "add", "-q", "--detach", str(tree), str(ended.state.head))
     oracle = run_plainly(attack.oracle, tree)
-    return Result(attack.name, kind, language, FLAGGED if flags else LANDED, oracle.returncode != 0, flags)
+    return Result(attack.name, kind, language, FLAGGED if flags else LANDED, oracle.returncode != 0, flags, counting)
 
 
 def report(result: Result) -> None:

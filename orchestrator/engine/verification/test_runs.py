@@ -7,7 +7,7 @@ from orchestrator.domain.judging.check import VERIFIER_CHECK, CheckSpec, Receipt
 from orchestrator.domain.judging.verifier_tests import VerifierFile
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.gate.check_runner import CheckedTree
-from orchestrator.judge.gate.narrowed_command import narrow_by_keyword, narrow_to_files
+from orchestrator.judge.gate.narrowed_command import narrow_by_keyword, narrow_to_files, run_past_failures
 from orchestrator.judge.gate.verifier_outcomes import FileOutcomes, select_file_outcomes, select_new_outcomes
 from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID
 from worktrees.object_store.trees import write_blob
@@ -109,7 +109,7 @@ class VerifierTestRunner:
         if narrowed is not None:
             limit_s = min(narrowed.timeout_s, self._context.config.roles.verifier.tests_timeout_s)
             return (narrowed.model_copy(update={"id": VERIFIER_CHECK, "timeout_s": limit_s}),)
-        whole = self._check.model_copy(update={"id": VERIFIER_CHECK})
+        whole = run_past_failures(self._check).model_copy(update={"id": VERIFIER_CHECK})
         by_keyword = narrow_by_keyword(whole, paths)
         if by_keyword is None:
             return (whole,)

@@ -9,6 +9,7 @@ from worktrees.safety.path_rules import find_path_objection, is_legible_path
 
 MAX_FILE_CHARS = 40_000
 _SUFFIXES = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".go", ".rb", ".java", ".kt", ".php", ".rs")
+_PERL_TEST = ".t"
 _NO_TESTS = frozenset({"__init__", "__main__", "conftest", "setup", "index"})
 
 
@@ -45,7 +46,10 @@ def _find_path_problem(path: str) -> str:
         return f"its path cannot be used: {objection}"
     if not is_legible_path(path):
         return "its path has characters that nobody sees"
-    if find_path_protection(path) != PathProtection.TESTS or place.stem in _NO_TESTS or place.suffix not in _SUFFIXES:
+    protection = find_path_protection(path)
+    is_test = protection == PathProtection.TESTS and place.suffix in _SUFFIXES
+    is_perl_test = protection in {PathProtection.TESTS, None} and place.suffix == _PERL_TEST
+    if not (is_test or is_perl_test) or place.stem in _NO_TESTS:
         return "it is no file of tests by its path: name it and put it as the project's tests are, without conftest.py"
     return ""
 

@@ -14,6 +14,8 @@ _STOPS = frozenset({"-x", "--exitfirst", "--bail", "--maxfail"})
 _UNITTEST_FLAGS = frozenset({"-v", "--verbose", "-c", "--catch"})
 _KEYWORD = compile_lazily(r"[A-Za-z_]\w*")
 _TAKES_VALUE = compile_lazily(r"-[cpkmnoWrgt]|--[^=]+")
+_CARGO_TEST = compile_lazily(r"(?<![\w.-])cargo(?: \+\S+)? test(?= |\Z)")
+_NO_FAIL_FAST = "--no-fail-fast"
 
 
 def narrow_to_files(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None:
@@ -52,6 +54,13 @@ def narrow_by_keyword(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None
         return None
     options = shlex.quote(f" -k {shlex.quote(' or '.join(names))}")
     return spec.model_copy(update={"run": f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}}"{options}\n{spec.run}'})
+
+
+def run_past_failures(spec: CheckSpec) -> CheckSpec:
+    """Return the check with `cargo test` going on to the other files of tests after one that fails."""
+    if _NO_FAIL_FAST in spec.run:
+        return spec
+    return spec.model_copy(update={"run": _CARGO_TEST.sub(rf"\g<0> {_NO_FAIL_FAST}", spec.run)})
 
 
 def _unquote_variables(run: str) -> str:

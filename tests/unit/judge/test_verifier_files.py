@@ -5,7 +5,7 @@ import pytest
 from orchestrator.domain.judging.check import CheckSpec, ReportFormat, TestOutcome
 from orchestrator.domain.judging.verifier_tests import BaseOutcome
 from orchestrator.judge.files.verifier_files import MAX_FILE_CHARS, find_file_problem
-from orchestrator.judge.gate.narrowed_command import narrow_to_files
+from orchestrator.judge.gate.narrowed_command import narrow_to_files, run_past_failures
 from orchestrator.judge.gate.verifier_outcomes import (
     FileOutcomes,
     find_base_problem,
@@ -50,10 +50,26 @@ def test_any_other_command_is_left_whole(command: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("PATH=/opt:$PATH cargo test --quiet", "PATH=/opt:$PATH cargo test --no-fail-fast --quiet"),
+        ("cargo fmt --check && cargo +stable test", "cargo fmt --check && cargo +stable test --no-fail-fast"),
+        ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
+        ("cargo nextest run", "cargo nextest run"),
+        ("make test", "make test"),
+    ],
+)
+def test_cargo_goes_on_after_a_file_that_fails(command: str, expected: str) -> None:
+    assert run_past_failures(CheckSpec(id="gate", run=command, report=ReportFormat.AUTO)).run == expected
+
+
+@pytest.mark.parametrize(
     ("path", "text", "problem"),
     [
         ("tests/test_new.py", "def test(): pass\n", ""),
         ("src/new.spec.ts", "not ( python", ""),
+        ("t/new.t", "not ( python", ""),
+        (".github/new.t", "x", "it is no file of tests by its path"),
         ("tests/conftest.py", "", "it is no file of tests by its path"),
         ("tests/__init__.py", "", "it is no file of tests by its path"),
         ("shop/new.py", "x = 1\n", "it is no file of tests by its path"),
