@@ -46,11 +46,11 @@ class BaseProject:
         They lie in BASE/verifier; BASE/verifier.json says of each path how it ends on the base. A base without that
         file has none: its gate finds no new file of tests.
         """
-        told = CORPUS / self.name / "verifier.json"
-        if not told.is_file():
+        claims = CORPUS / self.name / "verifier.json"
+        if not claims.is_file():
             return []
         files = []
-        for path, outcome in json.loads(told.read_text(encoding="utf-8")).items():
+        for path, outcome in json.loads(claims.read_text(encoding="utf-8")).items():
             text = (CORPUS / self.name / "verifier" / path).read_text(encoding="utf-8")
             files.append({"path": path, "text": text, "base": outcome})
         return files

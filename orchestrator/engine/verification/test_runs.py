@@ -29,7 +29,7 @@ class VerifierTestRunner:
     @property
     def is_narrow(self) -> bool:
         """True if the gate's command can be narrowed to files."""
-        return narrow_to_files(self._check, ("x",)) is not None
+        return narrow_to_files(self._check, ()) is not None
 
     @property
     def max_files(self) -> int:
@@ -85,11 +85,16 @@ class VerifierTestRunner:
             if outcomes is None or outcomes:
                 break
         if len(files) == 1 and not found[files[0].path]:
-            found[files[0].path] = await self._select_rest(commit, receipt, outcomes, purpose)
+            found[files[0].path] = await self._select_rest(commit, files[0], receipt, outcomes, purpose)
         return receipt, found
 
     async def _select_rest(
-        self, commit: CommitId, receipt: Receipt, outcomes: Mapping[str, TestOutcome] | None, purpose: Purpose
+        self,
+        commit: CommitId,
+        file: VerifierFile,
+        receipt: Receipt,
+        outcomes: Mapping[str, TestOutcome] | None,
+        purpose: Purpose,
     ) -> dict[str, TestOutcome]:
         """Return what a run with one file shows of it where no id names the file: what is new, or the exit code."""
         gate = self._context.gate
@@ -98,7 +103,7 @@ class VerifierTestRunner:
             known = await gate.collect_outcomes(commit, tree, purpose)
             return select_new_outcomes(outcomes, known or {})
         without = await gate.run_extra_check(self._check, commit, tree, purpose)
-        if without.exit_code != 0 and not self.is_narrow:
+        if without.exit_code != 0 and narrow_to_files(self._check, [file.path]) is None:
             return {}
         return {EXIT_CODE_ID: TestOutcome.FAILED if receipt.exit_code else TestOutcome.PASSED}
 

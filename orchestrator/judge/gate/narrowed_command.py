@@ -14,8 +14,15 @@ _STOPS = frozenset({"-x", "--exitfirst", "--bail", "--maxfail"})
 _UNITTEST_FLAGS = frozenset({"-v", "--verbose", "-c", "--catch"})
 _KEYWORD = compile_lazily(r"[A-Za-z_]\w*")
 _TAKES_VALUE = compile_lazily(r"-[cpkmnoWrgt]|--[^=]+")
-_CARGO_TEST = compile_lazily(r"(?<![\w.-])cargo(?: \+\S+)? test(?= |\Z)")
 _NO_FAIL_FAST = "--no-fail-fast"
+_CARGO_TEST = compile_lazily(r"(?<![\w.-])cargo(?: \+\S+)? test(?= |\Z)")
+_CARGO_LINE = compile_lazily(
+    r"(?P<head>(?:[A-Za-z_]\w*=[\w./:$,+-]* +)*[\w./-]*(?<![\w.-])cargo(?: \+[\w.-]+)? test)"
+    r"(?P<options>(?: +[\w./:=,+-]+)*) *"
+)
+_CARGO_TEST_FILE = compile_lazily(r"(?:[^/]+/)*tests/([\w-]+)\.rs")
+_CARGO_SILENT = frozenset({"-q", "--quiet", _NO_FAIL_FAST})
+_CARGO_OTHER_TESTS = frozenset({"--doc", "--no-run", "--"})
 
 
 def narrow_to_files(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None:
@@ -24,6 +31,8 @@ def narrow_to_files(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None:
     What is told of the runner's options stays. A word that may be the value of an option stays as well: then more tests
     run than were asked for, and never fewer.
     """
+    if match := _CARGO_LINE.fullmatch(spec.run):
+        return _narrow_cargo(spec, match["head"], match["options"].split(), paths)
     line = spec.run.replace(_REPORT, _REPORT_WORD)
     if _SHELL_SYNTAX.search(line):
         return None
@@ -54,6 +63,20 @@ def narrow_by_keyword(spec: CheckSpec, paths: Sequence[str]) -> CheckSpec | None
         return None
     options = shlex.quote(f" -k {shlex.quote(' or '.join(names))}")
     return spec.model_copy(update={"run": f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}}"{options}\n{spec.run}'})
+
+
+def _narrow_cargo(spec: CheckSpec, head: str, options: Sequence[str], paths: Sequence[str]) -> CheckSpec | None:
+    """Return the check for integration tests alone, with the names of its tests printed; None for other files."""
+    if not _CARGO_OTHER_TESTS.isdisjoint(options):
+        return None
+    words = [head, _NO_FAIL_FAST]
+    words += [option for option in options if option not in _CARGO_SILENT]
+    for path in paths:
+        match = _CARGO_TEST_FILE.fullmatch(path)
+        if match is None:
+            return None
+        words += ["--test", match[1]]
+    return spec.model_copy(update={"run": " ".join(words)})
 
 
 def run_past_failures(spec: CheckSpec) -> CheckSpec:

@@ -16,8 +16,8 @@ from orchestrator.judge.gate.verifier_outcomes import (
 PASSED, FAILED, ERROR, SKIPPED = TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.ERROR, TestOutcome.SKIPPED
 
 
-def narrowed(run: str) -> str | None:
-    spec = narrow_to_files(CheckSpec(id="gate", run=run, report=ReportFormat.AUTO), ["tests/test_a.py"])
+def narrowed(run: str, path: str = "tests/test_a.py") -> str | None:
+    spec = narrow_to_files(CheckSpec(id="gate", run=run, report=ReportFormat.AUTO), [path])
     return spec.run if spec else None
 
 
@@ -47,6 +47,25 @@ def test_a_runner_that_takes_files_runs_these_alone(command: str, expected: str)
 )  # fmt: skip
 def test_any_other_command_is_left_whole(command: str) -> None:
     assert narrowed(command) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "expected"),
+    [
+        (
+            "PATH=/opt:$PATH cargo test --quiet --offline",
+            "tests/new_one.rs",
+            "PATH=/opt:$PATH cargo test --no-fail-fast --offline --test new_one",
+        ),
+        ("cargo +stable test", "crates/a/tests/new.rs", "cargo +stable test --no-fail-fast --test new"),
+        ("cargo test", "src/tests/new/cases.rs", None),
+        ("cargo test --doc", "tests/new.rs", None),
+        ("cargo test -- --test-threads=1", "tests/new.rs", None),
+        ("cargo build && cargo test", "tests/new.rs", None),
+    ],
+)
+def test_cargo_runs_integration_tests_alone_and_names_them(command: str, path: str, expected: str | None) -> None:
+    assert narrowed(command, path) == expected
 
 
 @pytest.mark.parametrize(
