@@ -8,8 +8,8 @@ from orchestrator.judge.behaviour.replayed_calls import TestAwareCall
 from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 
-_SEVERE_OPERATORS = frozenset({"==", "in", "-"})
-"""Comparisons that say yes to a foreign object in no honest class; an order may hold of anything, as of an infinity."""
+_SEVERE_OPERATORS = frozenset({"==", "-"})
+"""Comparisons that say yes to a foreign object in no honest class; an infinity may be above, and a set hold, anything."""
 _EQUAL_ADVICE = ": compare what the object is, and return NotImplemented for what it cannot know"
 _AWARE_ADVICE = ": let code do the same whether it is tested or not"
 
