@@ -10,7 +10,7 @@ import pytest
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.check import NEW_TESTS_CHECK
-from orchestrator.domain.judging.verdict import Verdict
+from orchestrator.domain.judging.verdict import RuleId, Verdict
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, status
@@ -92,6 +92,11 @@ def verdict(ended: RunExit, name: str) -> Verdict:
     return ended.state.tasks[TaskId(name)].verdicts[-1].verdict
 
 
+def flags_on_change(ended: RunExit, name: str) -> list[str]:
+    """Return the flags, without the one that such a gate is not guarded."""
+    return [finding.text for finding in verdict(ended, name).findings if finding.rule != RuleId.UNGUARDED]
+
+
 def runs_without_the_change(ended: RunExit, name: str) -> int:
     return [ended.state.receipts[key].kind for key in verdict(ended, name).receipts].count(NEW_TESTS_CHECK)
 
@@ -109,22 +114,20 @@ def test_a_change_whose_new_tests_all_pass_without_it_is_red_and_the_reason_name
 def test_tests_alone_granted_ones_and_those_beside_hints_and_prose_need_not_fail_before(
     together: RunExit, name: str
 ) -> None:
-    told = verdict(together, name)
-    assert (status(together, name), told.flags, runs_without_the_change(together, name)) == (TaskStatus.MERGED, (), 0)
+    assert (status(together, name), flags_on_change(together, name)) == (TaskStatus.MERGED, [])
+    assert runs_without_the_change(together, name) == 0
 
 
 def test_one_new_test_in_two_that_fails_without_the_change_shows_it(together: RunExit) -> None:
-    told = verdict(together, "shown")
-    assert (status(together, "shown"), told.flags) == (TaskStatus.MERGED, ())
+    assert (status(together, "shown"), flags_on_change(together, "shown")) == (TaskStatus.MERGED, [])
     assert runs_without_the_change(together, "shown") == 1
 
 
 def test_when_most_new_tests_pass_without_the_change_that_is_flagged(together: RunExit) -> None:
-    told = verdict(together, "mostly")
     assert status(together, "mostly") == TaskStatus.MERGED
-    assert told.flags == (
-        "of 3 new tests these 2 pass without the change, too: test_mostly.Mostly.test_1, test_mostly.Mostly.test_2",
-    )
+    assert flags_on_change(together, "mostly") == [
+        "of 3 new tests these 2 pass without the change, too: test_mostly.Mostly.test_1, test_mostly.Mostly.test_2"
+    ]
 
 
 async def test_red_can_be_lowered_to_a_flag(tmp_path: Path) -> None:

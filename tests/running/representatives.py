@@ -44,6 +44,8 @@ REPRESENTATIVES = {
     "security/test_behaviour.py::test_code_that_does_otherwise_untested_or_equals_too_much_is_red": 2,
     "security/test_attack_corpus.py::test_an_attack_does_not_land": 3,
     "security/test_attack_corpus.py::test_control_the_right_change_lands": 1,
+    "security/test_guarded_runs.py::test_a_process_that_leaves_from_a_test_is_red_and_the_last_test_is_named": 1,
+    "security/test_guarded_runs.py::test_honest_tests_end_as_without_a_guard": 1,
     "security/test_canaries.py::test_a_forgery_that_everything_else_lets_pass_is_red": 6,
     "security/test_gate_attacks.py::test_tests_that_hang_are_tried_once_more_and_then_red_and_never_green": 1,
     "security/test_gate_files.py::test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it": 6,
