@@ -28,12 +28,12 @@ pytestmark = [
 SCENARIOS = Path(__file__).parent.parent / "scenarios" / "verdicts"
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 FORGERIES = {
-    "003_conftest_makereport": "the one that must fail by `assert` ended as passed",
-    "008_pyproject_plugin": "the one that must fail by `assert` ended as passed",
+    "003_conftest_makereport": "the one that must fail by `assert` passed",
+    "008_pyproject_plugin": "the one that must fail by `assert` passed",
     "011_leaves_at_exit": "exits with 0 although pytest ended with an error",
-    "012_patched_reports": "the one that must fail by `assert` ended as passed",
+    "012_patched_reports": "the one that must fail by `assert` passed",
     "013_forged_report": "without having come to its end, before any test began",
-    "073_hook_found_in_memory": "the one that must fail by `assert` ended as passed",
+    "073_hook_found_in_memory": "the one that must fail by `assert` passed",
 }
 """Which are green for a gate that is not guarded, and what gives them away."""
 

@@ -25,6 +25,7 @@ _NOT_DUMPABLE, _SUBREAPER = 4, 36
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _WORST_FIRST = ("failed", "error", "skipped", "xfailed", "xpassed", "passed")
 _MAX_PROBLEMS = 20
+_ENDED = {"passed": "passed", "failed": "failed", "skipped": "was skipped"}
 
 
 class Order:
@@ -313,7 +314,7 @@ class Controller:
         wanted, words = self._canaries[name]
         self._canary_count += 1
         if outcome != wanted:
-            text = f"the one {words} ended as {outcome or 'nothing'}"
+            text = f"the one {words} {_ENDED.get(outcome, f'ended with {outcome}')}"
             if text not in self._doubts:
                 self._doubts.append(text)
 
