@@ -9,7 +9,7 @@ from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 
 _SEVERE_OPERATORS = frozenset({"==", "-"})
-"""Comparisons that say yes to a foreign object in no honest class; an infinity may be above, and a set hold, anything."""
+"""Comparisons that say yes to a foreign object in no honest class; an infinity may be above, a set hold anything."""
 _EQUAL_ADVICE = ": compare what the object is, and return NotImplemented for what it cannot know"
 _AWARE_ADVICE = ": let code do the same whether it is tested or not"
 
