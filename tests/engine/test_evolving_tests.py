@@ -64,6 +64,7 @@ class Story:
     grants: Sequence[object] = ()
     flags: Sequence[str] = ()
     cause: EndCause | None = None
+    is_helped: bool = True
     regenerate: str = ""
     wish: Mapping[str, Any] = field(default_factory=dict)
     asks: Sequence[ScriptedReply] = field(default_factory=list)
@@ -88,6 +89,7 @@ HONEST = [
         "one_value",
         {C: DOUBLED, T: (HEAD + BODY).replace("== 3", "== 6")},
         grants=[{"paths": [f"{T}::test_{{0}}"], "may": ["rewrite"]}],
+        flags=["the old one passed on the base and failed now, the new one failed on the base and passed now"],
     ),
     Story("case_ids", {T: TABLE.replace("([], 0)]", "pytest.param([], 0, id='empty')]")}, TABLE),
     Story(
@@ -147,10 +149,18 @@ HONEST = [
 ]
 DISHONEST = [
     Story(
+        "less",
+        {C: DOUBLED, T: (HEAD + BODY).replace("== 3", "> 0")},
+        grants=[{"paths": [T], "may": ["rewrite"]}],
+        cause=EndCause.RULE_BROKEN,
+        is_helped=False,
+    ),
+    Story(
         "forged_table",
         {"shop/{0}.py": "".join(f"M{n} = {n + 1}\n" for n in range(6_000))},
         regenerate='for n in $(seq 0 5999); do echo "M$n = $n"; done > shop/forged_table.py',
         cause=EndCause.TOO_LARGE,
+        is_helped=False,
     ),
     Story(
         "cover",
@@ -247,6 +257,7 @@ def test_an_honest_change_lands(together: RunExit, story: Story) -> None:
 def test_a_dishonest_twin_does_not_land(together: RunExit, story: Story) -> None:
     task = together.state.tasks[TaskId(story.name.replace("_", "-"))]
     is_large = story.cause == EndCause.TOO_LARGE
+    verdict = task.verdicts[-1].verdict
     assert task.cause == story.cause, task.reason
     assert task.status == (TaskStatus.SPLIT if is_large else TaskStatus.REJECTED)
-    assert ("grant it: {paths" in task.reason) == bool(task.verdicts[-1].verdict.needed_grants) == (not is_large)
+    assert ("grant it: {paths" in task.reason) == bool(verdict.needed_grants) == story.is_helped

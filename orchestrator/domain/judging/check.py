@@ -62,11 +62,14 @@ NARROW_CHECK = "narrow"
 """The id of a check where it runs once more only the tests that were seen red."""
 VERIFIER_CHECK = "verifier-tests"
 """The id of the gate's check where it runs the tests that a verifier wrote."""
+OLD_TESTS_CHECK = "old-tests"
+"""The id of the gate's check where it runs on a candidate with the base's versions of tests that were rewritten."""
 GATE_VARIANTS: Mapping[str, str] = {
     NARROW_CHECK: "only the tests in doubt, once more",
     REPEATS_CHECK: "tests that reach the change, many times over in one process",
     CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
+    OLD_TESTS_CHECK: "with the base's versions of tests that the change rewrites",
     VERIFIER_CHECK: "with the tests that a verifier wrote from the task",
 }
 """Runs of the gate's command that say little of the candidate's tests as a whole: check id → description."""

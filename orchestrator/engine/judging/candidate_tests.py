@@ -14,6 +14,7 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
 from orchestrator.engine.judging.repeated_tests import judge_repeated_tests
+from orchestrator.engine.judging.rewritten_tests import RewriteReport, judge_rewrites
 from orchestrator.engine.judging.support_files import find_newcomers
 from orchestrator.engine.judging.trace_findings import find_trace_findings
 from orchestrator.judge.behaviour.replaying import list_recorded_modules
@@ -69,8 +70,7 @@ class CandidateTester:
         gate = await self._judge_tree(self.candidate.commit, self.candidate.tree, self._purpose)
         keys, difference = [*gate.receipts], gate.difference
         if difference.is_green and self._is_told_by_exit_code(gate):
-            lost = await to_thread.run_sync(self._evolution.list_lost_symbols)
-            difference += check.Difference(missing_tests=lost)
+            difference += await self._find_lost_symbols()
         is_under_base_tests = False
         if difference.is_green and (held := await self._judge_with_base_tests()):
             keys += held.receipts
@@ -80,14 +80,15 @@ class CandidateTester:
             repeated = await judge_repeated_tests(self.context, self.candidate, self.changes, self._purpose, difference)
             difference, keys = repeated.difference, _move_last(keys, repeated.receipts)
         failed: dict[str, str] = {}
-        new_tests = NewTestsReport()
+        new_tests, rewrites = NewTestsReport(), RewriteReport()
         red = keys[-1:]
         if difference.is_green:
             ran, failed = await self._run_own_checks()
             keys, red = [*keys, *ran], [*failed]
             if not failed:
                 new_tests = await self._run_new_tests_on_base()
-                keys += [receipt.key for receipt in new_tests.receipts]
+                rewrites = await self._judge_rewrites()
+                keys += [receipt.key for receipt in (*new_tests.receipts, *rewrites.receipts)]
         list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
         facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
         found = check_change(replace(facts, newcomers=await self._find_newcomers()))
@@ -96,7 +97,7 @@ class CandidateTester:
             receipts, grants = self.context.list_receipts(keys), self.state.spec.grants
             found += await find_trace_findings(self.context, tree, self._base, self.changes, grants, receipts)
         return evidence.with_changes(
-            findings=(*evidence.findings, *found),
+            findings=(*evidence.findings, *found, *rewrites.findings),
             difference=difference,
             needed_grants=await to_thread.run_sync(list_needed, difference),
             failed_checks=tuple(failed.values()),
@@ -106,6 +107,12 @@ class CandidateTester:
 
     async def _judge_tree(self, commit: CommitId, tree: TreeId, purpose: Purpose) -> GateResult:
         return await self.context.gate.judge_tree(commit, tree, purpose, reruns=self.context.config.gate.reruns)
+
+    async def _find_lost_symbols(self) -> check.Difference:
+        return check.Difference(missing_tests=await to_thread.run_sync(self._evolution.list_lost_symbols))
+
+    async def _judge_rewrites(self) -> RewriteReport:
+        return await judge_rewrites(self.context, self._base, self.candidate, self._evolution, self._purpose)
 
     def _is_told_by_exit_code(self, gate: GateResult) -> bool:
         """Return True if a check of the gate names no tests, so that none could be missed."""

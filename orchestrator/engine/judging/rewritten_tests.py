@@ -1,0 +1,158 @@
+"""Tests that a grant let be rewritten: how the old and the new version end, with the change and without it.
+
+Where an old test fails now, another thing is expected: then the new one has to fail on the base, or it asks for
+less.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.judging.check import (
+    NEW_TESTS_CHECK,
+    OLD_TESTS_CHECK,
+    PASSED_OUTCOMES,
+    Outcomes,
+    Receipt,
+)
+from orchestrator.domain.judging.verdict import Finding, RuleId
+from orchestrator.domain.run.grant import GrantIntent
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.judging.candidate_changes import create_restored_commit
+from orchestrator.judge.evolution.fates import TestFate
+from orchestrator.judge.evolution.test_evolution import TestEvolution
+from orchestrator.judge.evolution.test_ids import TestIdIndex
+from orchestrator.judge.gate.check_runner import CheckedTree
+
+_MAX_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class RewriteReport:
+    """The findings on rewritten tests, with the receipts behind them."""
+
+    findings: Sequence[Finding] = ()
+    receipts: Sequence[Receipt] = ()
+
+
+@dataclass(frozen=True)
+class FourOutcomes:
+    """Whether the old and the new version of a test pass: on the base, and on the candidate. None: it did not run."""
+
+    old_on_base: bool | None
+    old_on_candidate: bool | None
+    new_on_base: bool | None
+    new_on_candidate: bool | None
+
+    @property
+    def asks_for_less(self) -> bool:
+        """True if the old version passed and fails with the change, while the new one passes with and without it."""
+        is_changed = self.old_on_base is True and self.old_on_candidate is not True
+        return is_changed and self.new_on_base is True
+
+    def describe_rewrite(self, name: str) -> str:
+        """Return all four in words."""
+        old = f"{_describe_end(self.old_on_base)} on the base and {_describe_end(self.old_on_candidate)} now"
+        new = f"{_describe_end(self.new_on_base)} on the base and {_describe_end(self.new_on_candidate)} now"
+        return f"{name} was rewritten: the old one {old}, the new one {new}"
+
+
+async def judge_rewrites(
+    context: RunContext, base: CommitId, candidate: CandidateTaken, evolution: TestEvolution, purpose: Purpose
+) -> RewriteReport:
+    """Run the old versions of rewritten tests on the candidate and the new ones on the base; nothing if there are none.
+
+    It costs two runs of the gate, and nothing where that names no tests or `[gate] new_tests` is off.
+    """
+    mode = context.config.gate.new_tests
+    fates = await to_thread.run_sync(lambda: list(_iterate_rewritten(evolution)))
+    if mode == "off" or not fates:
+        return RewriteReport()
+    gate, base_tree = context.gate, await context.read_tree_id(base)
+    before = await gate.collect_outcomes(base, base_tree, purpose.with_detail("its base"))
+    now = await gate.collect_outcomes(candidate.commit, candidate.tree, purpose)
+    if before is None or now is None:
+        return RewriteReport()
+    paths = _list_paths(fates)
+    held, old = await _run_mixed(context, candidate.commit, base, paths, OLD_TESTS_CHECK, purpose)
+    mixed, new = await _run_mixed(context, base, candidate.commit, paths, NEW_TESTS_CHECK, purpose)
+    findings = []
+    for fate in fates:
+        outcomes = _read_four_outcomes(fate, before, old, new, now)
+        findings.append(_build_finding(fate, outcomes, is_strict=mode == "red"))
+    return RewriteReport(tuple(_limit_findings(findings)), (*held, *mixed))
+
+
+def _iterate_rewritten(evolution: TestEvolution) -> Iterator[TestFate]:
+    for fate in evolution.fates:
+        is_rewritten = fate.needs == GrantIntent.REWRITE and fate.old.is_collected and fate.successors
+        if is_rewritten and evolution.allows_fate(fate):
+            yield fate
+
+
+def _list_paths(fates: Sequence[TestFate]) -> Sequence[str]:
+    paths: dict[str, None] = {}
+    for fate in fates:
+        paths[fate.old.function.path] = None
+        for one in fate.successors:
+            paths[one.function.path] = None
+    return list(paths)
+
+
+async def _run_mixed(
+    context: RunContext, commit: CommitId, source: CommitId, paths: Sequence[str], check_id: str, purpose: Purpose
+) -> tuple[Sequence[Receipt], Outcomes]:
+    git, gate = context.repository.git, context.gate
+    message = "One side of a change under the tests of the other"
+    mixed = await create_restored_commit(git, commit, source, paths, context.commit_date, message)
+    if mixed is None:
+        return (), {}
+    tree = CheckedTree(mixed.commit, mixed.tree, purpose.with_detail("rewritten tests"))
+    return await gate.receipts.run_under_id(gate.checks, check_id, tree)
+
+
+def _read_four_outcomes(fate: TestFate, before: Outcomes, old: Outcomes, new: Outcomes, now: Outcomes) -> FourOutcomes:
+    old_key, new_key = fate.old.key, fate.successors[0].key
+    return FourOutcomes(
+        old_on_base=_has_passed(before, *old_key),
+        old_on_candidate=_has_passed(old, *old_key),
+        new_on_base=_has_passed(new, *new_key),
+        new_on_candidate=_has_passed(now, *new_key),
+    )
+
+
+def _has_passed(outcomes: Mapping[str, object], path: str, name: str) -> bool | None:
+    found = TestIdIndex(outcomes).find_ids(path, name)
+    if not found:
+        return None
+    return all(outcomes[test] in PASSED_OUTCOMES for test in found)
+
+
+def _describe_end(has_passed: bool | None) -> str:
+    if has_passed is None:
+        return "did not run"
+    return "passed" if has_passed else "failed"
+
+
+def _build_finding(fate: TestFate, outcomes: FourOutcomes, *, is_strict: bool) -> Finding:
+    function = fate.successors[0].function
+    text = f"{function.path}:{function.node.lineno} {outcomes.describe_rewrite(fate.old.last_name)}"
+    if outcomes.asks_for_less:
+        text += ": it asks for less than before; let it expect what is new, so that it fails without the change"
+    is_blocking = is_strict and outcomes.asks_for_less
+    line = function.node.lineno
+    return Finding(rule=RuleId.EVOLVED, text=text, path=function.path, line=line, is_blocking=is_blocking)
+
+
+def _limit_findings(findings: Sequence[Finding]) -> Iterator[Finding]:
+    told = 0
+    for finding in findings:
+        told += not finding.is_blocking
+        if finding.is_blocking or told <= _MAX_SHOWN:
+            yield finding
+    if told > _MAX_SHOWN:
+        text = f"and {told - _MAX_SHOWN} more tests were rewritten"
+        yield Finding(rule=RuleId.EVOLVED, text=text, is_blocking=False)
