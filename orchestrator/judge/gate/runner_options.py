@@ -1,7 +1,8 @@
 """Lines of shell before a check that let its test runners tell the outcome of each test, whoever starts them.
 
 Runners take options from variables: pytest and go for all, node for a script that is loaded first. Such a script adds
-an option to the command line of jest and vitest, where that says nothing of its own.
+an option to the command line of jest and vitest, where that says nothing of its own. `cargo test` takes none, so a
+function of the shell leaves `--quiet` out: with it nothing is named but tests that fail.
 """
 
 import re
@@ -27,6 +28,21 @@ copy_own_report() {{
 trap copy_own_report EXIT
 """
 _GO_OPTION = 'export GOFLAGS="${GOFLAGS:+$GOFLAGS }-v"\n'
+_CARGO = compile_lazily(r"(?<![\w./-])cargo(?: \+\S+)? (?:test|t)(?= )")
+_CARGO_FUNCTION = """\
+cargo() {
+  case "${1-} ${2-}" in "test "*|"t "*|+*" test"|+*" t")
+    cargo_words=$#
+    while [ "$cargo_words" -gt 0 ]; do
+      case $1 in -q|--quiet) ;; *) set -- "$@" "$1" ;; esac
+      shift
+      cargo_words=$((cargo_words - 1))
+    done
+    unset cargo_words
+  esac
+  command cargo "$@"
+}
+"""
 _NODE_SCRIPT = r"""
 const { readdirSync, readFileSync } = require("fs");
 const words = process.argv.slice(2);
@@ -55,6 +71,7 @@ unset node_folder node_script
 """
 _READS_JUNIT = frozenset({ReportFormat.AUTO, ReportFormat.JUNIT})
 _READS_GO = frozenset({ReportFormat.AUTO, ReportFormat.GO})
+_READS_CARGO = frozenset({ReportFormat.AUTO, ReportFormat.CARGO})
 _READS_NODE = frozenset({ReportFormat.AUTO, ReportFormat.JEST, ReportFormat.VITEST})
 
 
@@ -71,6 +88,8 @@ def build_runner_options(spec: CheckSpec, report_variable: str) -> str:
         lines += _GO_OPTION
     if spec.report in _READS_NODE:
         lines += _NODE_OPTION
+    if spec.report in _READS_CARGO and _CARGO.search(spec.run):
+        lines += _CARGO_FUNCTION
     return lines
 
 

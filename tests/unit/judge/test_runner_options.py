@@ -112,3 +112,20 @@ def test_a_reporter_that_the_settings_of_vitest_name_stays(tmp_path: Path) -> No
     file.write_text("console.log(process.argv.slice(2).join(' '))\n")
     (tmp_path / "vitest.config.ts").write_text("export default { test: { reporters: ['dot'] } }\n")
     assert run_check(tmp_path, f"node {file} run")[2] == "run\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ("cargo test --quiet --offline -- 'a b' -q", "<test><--offline><--><a b>"),
+        ("cargo +stable t -q", "<+stable><t>"),
+        ("NAME=value cargo test --offline", "<test><--offline>"),
+        ("cargo run -q -- test -q && cargo test -q", "<run><-q><--><test><-q><test>"),
+    ],
+)
+def test_cargo_test_is_not_told_to_be_quiet(tmp_path: Path, run: str, words: str) -> None:
+    program = tmp_path / "cargo"
+    program.write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\n")
+    program.chmod(0o755)
+    code, _, output = run_check(tmp_path, f"set -eu; PATH={tmp_path}:$PATH; {run}", ReportFormat.CARGO)
+    assert (code, output) == (0, words)
