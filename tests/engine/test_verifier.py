@@ -33,6 +33,7 @@ GOOD = HEAD + "    def test_seven(self):\n        self.assertEqual(half(7), 3.5)
 WRONG = HEAD + "    def test_seven(self):\n        self.assertEqual(half(7), 4)\n"
 RIGHT_CODE = "def half(n):\n    return n / 2\n"
 WRONG_CODE = "def half(n):\n    return n // 2\n"
+LEAVING_CODE = "import ctypes\n\nctypes.CDLL(None).quick_exit(0)\n"
 TASK = {"key": "half", "outcome": "half(n) in half.py returns n divided by two.", "acceptance": ["half(3) is 1.5"]}
 
 
@@ -87,6 +88,15 @@ def first_words(ended: RunExit, role: str) -> str:
 def kinds(ended: RunExit) -> Sequence[str]:
     verdicts = task(ended).verdicts
     return [verdict.verdict.kind.value for verdict in verdicts]
+
+
+async def test_a_process_that_ends_with_status_zero_before_a_test_is_told_passes_no_file(bench: Bench) -> None:
+    gate = {"command": GATE_FLAGS["command"], "report": "auto"}
+    ended = await run(bench, submits(file(GOOD)), *attempt(LEAVING_CODE), *attempt(RIGHT_CODE), gate=gate)
+    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    first = task(ended).verdicts[0].verdict
+    assert first.verifier_failures == ("test_half_of.py",)
+    assert "the run told no outcome of any test of the file" in "\n".join(first.reasons)
 
 
 async def test_a_change_that_the_projects_tests_let_pass_goes_back_until_it_passes_tests_written_blind(

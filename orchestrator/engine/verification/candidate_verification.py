@@ -79,11 +79,12 @@ async def _run_on_candidate(
     """Return path → tests that are red in every run, and the first run of each file."""
     runner, commit = VerifierTestRunner(context), CommitId(candidate.commit)
     purpose = Purpose.for_attempt(state.spec.id, candidate.number).with_detail("a verifier's tests")
-    first = await runner.run_files(commit, files, purpose)
+    base = state.attempts[-1].base
+    first = await runner.run_on_candidate(commit, base, files, purpose)
     runs = {path: [run] for path, run in first.items()}
     if any(list_candidate_failures(path, found) for path, found in runs.items()):
         for look in range(1, _LOOKS):
-            again = await runner.run_files(commit, files, purpose.with_detail("again"), look)
+            again = await runner.run_on_candidate(commit, base, files, purpose.with_detail("again"), look)
             for path, run in again.items():
                 runs[path].append(run)
     failures = {}
@@ -146,8 +147,8 @@ async def _build_contest_brief(
 
 
 async def _read_excerpt(context: RunContext, run: FileOutcomes, tests: Sequence[str]) -> str:
-    """Return what a run printed of these tests, or how it ended."""
-    if run.ending:
-        return f"the run {run.ending}"
+    """Return what a run printed of these tests, or how it ended, or what it left out."""
+    if run.ending or run.omission:
+        return f"the run {run.ending or run.omission}"
     receipt = context.state.receipts[run.receipt]
     return extract_failure_excerpt(await context.journal.read_text(receipt.output), tests)

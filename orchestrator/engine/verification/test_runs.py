@@ -1,6 +1,7 @@
 """Runs of a verifier's files on a commit, by the gate's own runner, narrowed to them where that is possible."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import VERIFIER_CHECK, CheckSpec, Receipt, ReceiptStatus, TestOutcome
@@ -8,7 +9,13 @@ from orchestrator.domain.judging.verifier_tests import VerifierFile
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.gate.narrowed_command import narrow_by_keyword, narrow_to_files, run_past_failures
-from orchestrator.judge.gate.verifier_outcomes import FileOutcomes, select_file_outcomes, select_new_outcomes
+from orchestrator.judge.gate.verifier_outcomes import (
+    FileOutcomes,
+    find_gate_omission,
+    find_omission,
+    select_file_outcomes,
+    select_new_outcomes,
+)
 from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID
 from worktrees.object_store.trees import write_blob
 
@@ -67,6 +74,40 @@ class VerifierTestRunner:
                 runs[file.path] = FileOutcomes(outcomes, receipt.key, _describe_ending(receipt))
         return runs
 
+    async def run_on_candidate(
+        self, commit: CommitId, base: CommitId, files: Sequence[VerifierFile], purpose: Purpose, look: int = 0
+    ) -> Mapping[str, FileOutcomes]:
+        """Return the outcomes of each file on a candidate by its path, with what its run leaves out.
+
+        Raises:
+            EnvironmentProblem: the check could not be started.
+        """
+        runs = await self.run_files(commit, files, purpose, look)
+        base_runs = await self.run_files(base, files, purpose.with_detail("on its base"))
+        checked = {}
+        for path, run in runs.items():
+            omission = find_omission(base_runs[path], run)
+            if not omission and not run.ending and not run.red_tests:
+                omission = await self._find_gate_omission(commit, files, run, purpose)
+            checked[path] = replace(run, omission=omission)
+        return checked
+
+    async def _find_gate_omission(
+        self, commit: CommitId, files: Sequence[VerifierFile], run: FileOutcomes, purpose: Purpose
+    ) -> str:
+        """Return which tests a run with these files leaves out that the candidate's gate has; empty if it is narrow."""
+        if self.is_narrow or len(self._list_checks(files)) > 1:
+            return ""
+        without_files = await self._collect_outcomes(commit, purpose)
+        with_files = await self._context.gate.receipts.load_outcomes(self._context.state.receipts[run.receipt])
+        return find_gate_omission(without_files, with_files or {})
+
+    async def _collect_outcomes(self, commit: CommitId, purpose: Purpose) -> Mapping[str, TestOutcome]:
+        """Return the outcomes of the check on a commit without files of a verifier; none if it tells its exit alone."""
+        gate, tree = self._context.gate, await self._context.read_tree_id(commit)
+        receipt = await gate.run_extra_check(self._check, commit, tree, purpose)
+        return await gate.receipts.load_outcomes(receipt) or {}
+
     async def _run_together(
         self, commit: CommitId, files: Sequence[VerifierFile], purpose: Purpose, look: int
     ) -> tuple[Receipt, Mapping[str, Mapping[str, TestOutcome]]]:
@@ -96,7 +137,10 @@ class VerifierTestRunner:
         outcomes: Mapping[str, TestOutcome] | None,
         purpose: Purpose,
     ) -> dict[str, TestOutcome]:
-        """Return what a run with one file shows of it where no id names the file: what is new, or the exit code."""
+        """Return what a run with one file shows of it where no id names the file: what is new, or the exit code.
+
+        An exit code of 0 shows nothing where the same check tells outcomes of tests without the file.
+        """
         gate = self._context.gate
         tree = await self._context.read_tree_id(commit)
         if outcomes is not None:
@@ -104,6 +148,8 @@ class VerifierTestRunner:
             return select_new_outcomes(outcomes, known or {})
         without = await gate.run_extra_check(self._check, commit, tree, purpose)
         if without.exit_code != 0 and narrow_to_files(self._check, [file.path]) is None:
+            return {}
+        if receipt.exit_code == 0 and await self._collect_outcomes(commit, purpose):
             return {}
         return {EXIT_CODE_ID: TestOutcome.FAILED if receipt.exit_code else TestOutcome.PASSED}
 

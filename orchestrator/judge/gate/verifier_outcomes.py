@@ -20,11 +20,15 @@ _FAILED_IMPORT = "_FailedTest"
 
 @dataclass(frozen=True)
 class FileOutcomes:
-    """The outcomes of one file's tests in a run; `ending` says how the run ended if not by itself."""
+    """The outcomes of one file's tests in a run.
+
+    `ending` says how the run ended if not by itself, `omission` which tests a run of a candidate left out.
+    """
 
     outcomes: Outcomes
     receipt: str
     ending: str = ""
+    omission: str = ""
 
     @property
     def red_tests(self) -> tuple[str, ...]:
@@ -81,20 +85,59 @@ def find_base_problem(claimed_outcome: BaseOutcome, run: FileOutcomes) -> str:
     return ""
 
 
+def find_omission(base: FileOutcomes, run: FileOutcomes) -> str:
+    """Return what a candidate's run does not tell of a file although its base did; empty if nothing, or it is red.
+
+    A test that failed on the base may go: where a module cannot be imported, some runners call that a test.
+    """
+    if run.ending or run.red_tests:
+        return ""
+    known = list(filter(is_test_id, base.outcomes))
+    if not run.outcomes or (known and not any(map(is_test_id, run.outcomes))):
+        return "told no outcome of any test of the file"
+    lost = []
+    for test in sorted(known):
+        if base.outcomes[test] in PASSED_OUTCOMES and test not in run.outcomes:
+            lost.append(test)
+    if lost:
+        return f"told no outcome of tests of the file that pass on the base: {join_limited(lost, _SHOWN)}"
+    return ""
+
+
+def find_gate_omission(without_file: Outcomes, with_file: Outcomes) -> str:
+    """Return which tests of the project a run of the whole gate leaves out once it has a verifier's file."""
+    lost = []
+    for test in sorted(without_file):
+        if is_test_id(test) and test not in with_file:
+            lost.append(test)
+    if lost:
+        return f"left out tests of the project that run without the file: {join_limited(lost, _SHOWN)}"
+    return ""
+
+
 def list_candidate_failures(path: str, runs: Sequence[FileOutcomes]) -> tuple[str, ...]:
-    """Return the tests of a file that are red in every run of a candidate; the file itself where none came to its end.
+    """Return the tests of a file that are red in every run of a candidate.
+
+    In a run that did not come to its end, left tests out or passed none, all tests of the file are red. Where that is
+    so of every run, the file itself is returned.
 
     Raises:
         ValueError: there is no run.
     """
-    found = [_list_failures(path, run) for run in runs]
-    if not found:
+    if not runs:
         raise ValueError(f"{path} was not run")
+    whole, found = (path,), []
+    for run in runs:
+        failures = _list_failures(path, run)
+        if failures != whole:
+            found.append(failures)
+    if not found:
+        return whole
     return tuple(test for test in found[0] if all(test in other for other in found[1:]))
 
 
 def _list_failures(path: str, run: FileOutcomes) -> tuple[str, ...]:
-    if run.ending or not (run.red_tests or run.has_passed):
+    if run.ending or run.omission or not (run.red_tests or run.has_passed):
         return (path,)
     return run.red_tests
 

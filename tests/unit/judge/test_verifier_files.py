@@ -9,9 +9,12 @@ from orchestrator.judge.gate.narrowed_command import narrow_to_files, run_past_f
 from orchestrator.judge.gate.verifier_outcomes import (
     FileOutcomes,
     find_base_problem,
+    find_gate_omission,
+    find_omission,
     list_candidate_failures,
     select_file_outcomes,
 )
+from orchestrator.judge.reports.parsed_report import EXIT_CODE_ID
 
 PASSED, FAILED, ERROR, SKIPPED = TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.ERROR, TestOutcome.SKIPPED
 
@@ -153,3 +156,35 @@ def test_a_candidate_fails_what_is_red_in_every_run_and_a_file_of_which_nothing_
     assert list_candidate_failures("f", [FileOutcomes({"a": PASSED}, "r")]) == ()
     assert list_candidate_failures("f", [FileOutcomes({"a": SKIPPED}, "r")]) == ("f",)
     assert list_candidate_failures("f", [FileOutcomes({}, "r", "did not end in time")]) == ("f",)
+    assert list_candidate_failures("f", [FileOutcomes({"a": PASSED}, "r", omission="left out b")]) == ("f",)
+
+
+def test_a_test_is_red_that_fails_in_one_run_and_is_left_out_of_the_other() -> None:
+    red, short = FileOutcomes({"a": FAILED, "b": PASSED}, "r"), FileOutcomes({"b": PASSED}, "s", omission="left out a")
+    assert list_candidate_failures("f", [red, short]) == list_candidate_failures("f", [short, red]) == ("a",)
+    assert list_candidate_failures("f", [short, FileOutcomes({"a": PASSED, "b": PASSED}, "t")]) == ()
+
+
+@pytest.mark.parametrize(
+    ("base", "candidate", "omission"),
+    [
+        ({"a": FAILED, "b": PASSED}, {EXIT_CODE_ID: PASSED}, "told no outcome of any test of the file"),
+        ({"(collection) f": ERROR}, {}, "told no outcome of any test of the file"),
+        ({"b": PASSED}, {"a": PASSED}, "told no outcome of tests of the file that pass on the base: b"),
+        ({"cannot be imported": ERROR}, {"a": PASSED}, ""),
+        ({"(collection) f": ERROR}, {EXIT_CODE_ID: PASSED}, ""),
+        ({EXIT_CODE_ID: FAILED}, {EXIT_CODE_ID: PASSED}, ""),
+        ({"a": PASSED}, {"(collection) f": ERROR}, ""),
+    ],
+)
+def test_a_candidate_has_to_tell_the_tests_of_a_file_that_its_base_told(
+    base: dict[str, TestOutcome], candidate: dict[str, TestOutcome], omission: str
+) -> None:
+    assert find_omission(FileOutcomes(base, "r"), FileOutcomes(candidate, "s")) == omission
+
+
+def test_the_tests_of_the_project_have_to_run_beside_a_file_as_without_it() -> None:
+    without_file = {"a": PASSED, "b": PASSED, "(collection) c": ERROR}
+    assert find_gate_omission(without_file, {"a": PASSED, "b": FAILED, "new": PASSED}) == ""
+    expected = "left out tests of the project that run without the file: b"
+    assert find_gate_omission(without_file, {"a": PASSED, "new": PASSED}) == expected
