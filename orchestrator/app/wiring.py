@@ -39,6 +39,7 @@ from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.gate.check_runner import CheckRunner
 from orchestrator.judge.gate.harness import HarnessGate
+from orchestrator.judge.mutation.runner import MutantRunner
 from orchestrator.judge.repeats.runner import RepeatRunner
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
@@ -132,6 +133,7 @@ async def open_run(
             baseline_hands=before,
             lend_hands=partial(opening.lend_hands, grant),
             repeats=None if recipe else opening.build_repeat_runner(hands),
+            mutants=None if recipe else opening.build_mutant_runner(hands),
             forge=overrides.wrap_forge(await stack.enter_async_context(opening.open_forge())),
             roles=await opening.open_roles(hooks),
             hooks=hooks,
@@ -279,6 +281,11 @@ class _RunOpening:
         """Return what runs the tests of a green change many times over; None without a gate."""
         checks = self.config.gate.build_checks()
         return RepeatRunner(self._build_check_runner(hands), self.journal, checks[0]) if checks else None
+
+    def build_mutant_runner(self, hands: Hands) -> MutantRunner | None:
+        """Return what runs tests on mutants of a green change; None without a gate."""
+        checks = self.config.gate.build_checks()
+        return MutantRunner(self._build_check_runner(hands), self.journal, checks[0]) if checks else None
 
     def _build_check_runner(self, hands: Hands) -> CheckRunner:
         output_bytes = self.config.hands.output_mb * 1024 * 1024

@@ -88,6 +88,7 @@ class GateSettings(FrozenModel):
     reruns: NotNegative = 40
     rerun_s: Seconds = 900.0
     repeats: bool = True
+    mutants: NotNegative = 0
     canaries: bool = True
     new_tests: Literal["red", "flag", "off"] = "red"
 

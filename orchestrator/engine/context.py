@@ -30,6 +30,7 @@ from worktrees.repositories.repository import GitRepository
 
 if TYPE_CHECKING:
     from orchestrator.judge.gate.harness import HarnessGate
+    from orchestrator.judge.mutation.runner import MutantRunner
     from orchestrator.judge.repeats.runner import RepeatRunner
 
 HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
@@ -45,7 +46,8 @@ async def report_no_worker() -> bool:
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps, `repeats` for any migration, whose changes are the user's own.
+    `roles` is None for a migration without model steps, `repeats` and `mutants` for any migration, whose changes are
+    the user's own.
     `baseline_hands` are the hands of the baseline, where a migration's environment changes with it; `hands` are those
     of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
     due actions begin.
@@ -61,6 +63,7 @@ class RunContext:
     hands: Hands
     gate: "HarnessGate"
     repeats: "RepeatRunner | None"
+    mutants: "MutantRunner | None"
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS

@@ -58,6 +58,9 @@ NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
 REPEATS_CHECK = "repeats"
 """The id of the gate's check where tests are run many times over in one process (`orchestrator.judge.repeats`)."""
+MUTANTS_CHECK = "mutants"
+"""The id of the gate's check where tests run on a change with one place altered at a time
+(`orchestrator.judge.mutation`); its outcomes are those of mutants, a failure if a test noticed."""
 NARROW_CHECK = "narrow"
 """The id of a check where it runs once more only the tests that were seen red."""
 VERIFIER_CHECK = "verifier-tests"
@@ -67,6 +70,7 @@ OLD_TESTS_CHECK = "old-tests"
 GATE_VARIANTS: Mapping[str, str] = {
     NARROW_CHECK: "only the tests in doubt, once more",
     REPEATS_CHECK: "tests that reach the change, many times over in one process",
+    MUTANTS_CHECK: "with one place of the change altered at a time: failed where a test noticed, passed where none did",
     CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
     OLD_TESTS_CHECK: "with the base's versions of tests that the change rewrites",

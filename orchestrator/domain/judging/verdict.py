@@ -54,6 +54,7 @@ class RuleId(StrEnum):
     UNGUARDED = "unguarded", "a gate whose outcomes nobody guards"
     LENIENT = "lenient", "an object that is equal to more than what a test expects"
     TEST_AWARE = "test-aware", "code that behaves otherwise when it is not being tested"
+    SURVIVOR = "survivor", "a place of the change that could be altered without a test that notices"
 
 
 class VerdictKind(StrEnum):

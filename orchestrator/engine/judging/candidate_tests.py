@@ -9,10 +9,12 @@ from anyio import to_thread
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging import check
+from orchestrator.domain.judging.verdict import Finding
 from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, RestoredCommit, create_restored_commit
+from orchestrator.engine.judging.mutant_findings import MutantFindings, find_mutant_findings
 from orchestrator.engine.judging.repeated_tests import judge_repeated_tests
 from orchestrator.engine.judging.rewritten_tests import RewriteReport, judge_rewrites
 from orchestrator.engine.judging.support_files import find_newcomers
@@ -60,6 +62,10 @@ class CandidateTester:
     def _purpose(self) -> Purpose:
         return Purpose.for_attempt(self.state.spec.id, self.candidate.number)
 
+    @property
+    def _tree(self) -> CheckedTree:
+        return CheckedTree(self.candidate.commit, self.candidate.tree, self._purpose)
+
     @cached_property
     def _evolution(self) -> TestEvolution:
         return TestEvolution(self.changes.files, self.state.spec.grants)
@@ -92,12 +98,13 @@ class CandidateTester:
         list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
         facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
         found = check_change(replace(facts, newcomers=await self._find_newcomers()))
+        found = (*found, *rewrites.findings)
         if difference.is_green:
-            tree = CheckedTree(self.candidate.commit, self.candidate.tree, self._purpose)
-            receipts, grants = self.context.list_receipts(keys), self.state.spec.grants
-            found += await find_trace_findings(self.context, tree, self._base, self.changes, grants, receipts)
+            found += await self._find_trace_findings(keys)
+            mutants = await self._find_mutant_findings(found, failed)
+            found, keys = found + mutants.findings, [*keys, *mutants.receipts]
         return evidence.with_changes(
-            findings=(*evidence.findings, *found, *rewrites.findings),
+            findings=(*evidence.findings, *found),
             difference=difference,
             needed_grants=await to_thread.run_sync(list_needed, difference),
             failed_checks=tuple(failed.values()),
@@ -110,6 +117,16 @@ class CandidateTester:
 
     async def _find_lost_symbols(self) -> check.Difference:
         return check.Difference(missing_tests=await to_thread.run_sync(self._evolution.list_lost_symbols))
+
+    async def _find_trace_findings(self, keys: Sequence[str]) -> tuple[Finding, ...]:
+        receipts, grants = self.context.list_receipts(keys), self.state.spec.grants
+        return await find_trace_findings(self.context, self._tree, self._base, self.changes, grants, receipts)
+
+    async def _find_mutant_findings(self, found: Sequence[Finding], failed: Mapping[str, str]) -> MutantFindings:
+        """Return what no test notices of a candidate that nothing so far keeps from reviewers."""
+        if failed or any(finding.is_blocking for finding in found):
+            return MutantFindings()
+        return await find_mutant_findings(self.context, self._tree, self.changes)
 
     async def _judge_rewrites(self) -> RewriteReport:
         return await judge_rewrites(self.context, self._base, self.candidate, self._evolution, self._purpose)

@@ -88,7 +88,7 @@ class CheckRunner:
         return receipt
 
     async def run_unguarded(
-        self, spec: CheckSpec, checked: CheckedTree, beside: SandboxInjection, *, narrows: str
+        self, spec: CheckSpec, checked: CheckedTree, beside: SandboxInjection, *, narrows: str | None
     ) -> Receipt:
         """Run a check by which nothing is decided, with something else in place of the guard.
 

@@ -59,7 +59,7 @@ class RepeatRunner:
         Raises:
             EnvironmentProblem: no workspace or sandbox could be had.
         """
-        if not await self._is_pytest():
+        if not await has_pytest(self._ledger, self._gate):
             return ()
         red = await self._list_red_tests(CheckedTree(commit, tree, purpose.with_detail("repeated")), changed)
         if not red:
@@ -67,14 +67,6 @@ class RepeatRunner:
         run = self._ledger.state.run
         base = CheckedTree(run.base, run.base_tree, Purpose("the base, repeated"))
         return sorted(red - await self._list_red_tests(base, changed))
-
-    async def _is_pytest(self) -> bool:
-        baseline = self._ledger.state.get_baseline_receipts().get(check_runner.build_check_key(self._gate))
-        if baseline is None or baseline.tests is None:
-            return False
-        if "pytest" in self._gate.run:
-            return True
-        return bool(count_tests_of_runs(await self._ledger.read_text(baseline.output)))
 
     async def _list_red_tests(self, tree: CheckedTree, changed: Sequence[str]) -> set[str]:
         """Return the tests that were red in any round on a tree, which is run only if it never was."""
@@ -95,6 +87,16 @@ class RepeatRunner:
         return max(LEAST_SECONDS, SHARE_OF_GATE * baseline.seconds)
 
 
+async def has_pytest(ledger: Ledger, check: CheckSpec) -> bool:
+    """Return True if the runner of a check is pytest, as far as its run on the base tells."""
+    baseline = ledger.state.get_baseline_receipts().get(check_runner.build_check_key(check))
+    if baseline is None or baseline.tests is None:
+        return False
+    if "pytest" in check.run:
+        return True
+    return bool(count_tests_of_runs(await ledger.read_text(baseline.output)))
+
+
 def _merge_rounds(outcomes: Outcomes) -> set[str]:
     """Return the tests that were red in a round; reports number what has the same name."""
     red = set[str]()
@@ -106,7 +108,8 @@ def _merge_rounds(outcomes: Outcomes) -> set[str]:
 
 def _build_injection(changed: tuple[str, ...], seconds: float) -> check_command.SandboxInjection:
     """Return the plugin with its limits, under a name that is drawn anew. Blocks while it is read."""
-    source = files("orchestrator.judge.repeats").joinpath("pytest_plugin.py").read_text()
+    room = files("orchestrator.judge.repeats")
+    source = room.joinpath("pytest_plugin.py").read_text() + room.joinpath("reaching_tests.py").read_text()
     plugin = f"p{secrets.token_hex(5)}"
     values = f"CHANGED = {changed!r}\nROUNDS = {ROUNDS!r}\nSECONDS = {seconds!r}\n"
     return check_command.SandboxInjection(_LOADING_SCRIPT, f"{plugin}\n{source}\n\n{values}", {plugin: "plugin"})

@@ -13,6 +13,7 @@ from orchestrator.judge.behaviour.replayed_calls import ReplayedCalls
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import AddedLine, ChangedFile, DiffHunk
 from orchestrator.judge.files.grants import build_grant_matcher
+from orchestrator.judge.mutation.mutant import Mutant
 from orchestrator.judge.support.division import Support
 from orchestrator.judge.support.newcomers import Newcomer
 
@@ -63,6 +64,7 @@ class ChangeFacts:
         traces: the records of the gate's runs on the change, once they ran.
         base_traces: the records of the gate's runs on the base.
         replay: what came of calls in tests that were made again outside tests.
+        survivors: places of the change that could be altered without a test that notices.
     """
 
     files: Sequence[ChangedFile] = ()
@@ -88,6 +90,7 @@ class ChangeFacts:
     traces: Sequence[RunTrace] = ()
     base_traces: Sequence[RunTrace] = ()
     replay: ReplayedCalls | None = None
+    survivors: Sequence[Mutant] = ()
 
     def is_granted(self, path: str, *intents: GrantIntent) -> bool:
         """Return True if the plan lets this task change the path by one of these intents, or by any plain one."""

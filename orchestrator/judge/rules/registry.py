@@ -15,6 +15,7 @@ from orchestrator.judge.rules import (
     protected_files,
     run_traces,
     suppressions,
+    survivors,
     task_scope,
     unusual_files,
     weakened_assertions,
@@ -70,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.UNGUARDED, run_traces.check_guard),
     Rule(RuleId.LENIENT, behaviour.check_lenient_comparisons),
     Rule(RuleId.TEST_AWARE, behaviour.check_test_awareness),
+    Rule(RuleId.SURVIVOR, survivors.check_survivors),
 )
 TRACE_RULES = frozenset(
     {RuleId.REPLACED, RuleId.LOADED, RuleId.WRITTEN, RuleId.UNGUARDED, RuleId.LENIENT, RuleId.TEST_AWARE}

@@ -10,6 +10,7 @@ from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.judging.check import (
     CANARY_CHECK,
     GATE_VARIANTS,
+    MUTANTS_CHECK,
     Difference,
     Outcomes,
     Receipt,
@@ -128,9 +129,9 @@ def render_difference_lines(difference: Difference) -> Iterator[str]:
 def build_rerun_command(receipt: Receipt) -> str | None:
     """Return a shell line that runs the check on a copy of its tree, in the repository and without a sandbox.
 
-    None for canaries, which the harness alone can plant.
+    None for canaries and mutants, which the harness alone can plant.
     """
-    if receipt.kind == CANARY_CHECK:
+    if receipt.kind in {CANARY_CHECK, MUTANTS_CHECK}:
         return None
     command = receipt.command.replace("{report}", "report.xml")
     top = 'cd "$(git rev-parse --show-toplevel)" && d=$(mktemp -d) && export GIT_INDEX_FILE="$d/index"'
