@@ -11,6 +11,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.check import MUTANTS_CHECK, Receipt
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.judge.mutation import runner
 from orchestrator.report.task.details import render_task_details
 from tests.running.goals import Bench, status
 from tests.running.projects import git
@@ -32,12 +33,19 @@ def test_a_small_order_is_not():
 BEFORE = "def get_discount(total):\n    return 20 if total > 100 else 0\n"
 AFTER = """def get_discount(total):
     if total > 100:
-        return total // 10
+        return total - 180
     return 0
 """
 
+
+@pytest.fixture(autouse=True)
+def enough_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that does much else starts pytest slowly."""
+    monkeypatch.setattr(runner, "LEAST_SECONDS", 60.0)
+
+
 FLAGS: dict[str, Any] = {
-    "gate": {"command": PYTEST, "report": "auto", "canaries": False, "repeats": False, "mutants": 4},
+    "gate": {"command": PYTEST, "report": "auto", "canaries": False, "repeats": False, "mutants": 2},
     "hands": {"read_only": [sys.prefix]},
 }
 
@@ -67,10 +75,10 @@ async def test_what_no_test_notices_is_told_to_reviewers_and_what_one_notices_is
     assert status(ended, "a") == TaskStatus.MERGED, ended
     (receipt,) = list_mutant_receipts(ended)
     given = ended.state.tasks[TaskId("a")].verdicts[-1].verdict
-    assert (receipt.counts.passed, receipt.counts.failed, receipt.problem) == (2, 2, "")
+    assert (receipt.counts.passed, receipt.counts.failed, receipt.problem) == (1, 1, "")
     found = "`>` became `>=` at cart.py:2 and no test that reaches the file noticed"
     assert found in given.flags
-    assert "`10` became `11`" not in "".join(given.flags), "a test notices that"
+    assert "`-` became `+`" not in "".join(given.flags), "a test notices that"
     assert found in tell_reviewers(bench)
     shown = "\n".join(render_task_details(ended.state, ended.state.tasks[TaskId("a")], lambda _: b""))
     assert "with one place of the change altered at a time" in shown
