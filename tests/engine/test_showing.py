@@ -20,7 +20,11 @@ def pasted(line: str, place: Path) -> subprocess.CompletedProcess[str]:
 
 
 async def test_every_receipt_that_is_shown_runs_again_with_the_same_end(bench: Bench) -> None:
-    gate = {"command": 'python3 -m unittest -v # the "suite", all of it: it\'s small', "report": "unittest"}
+    gate = {
+        "command": 'python3 -m unittest -v # the "suite", all of it: it\'s small',
+        "report": "unittest",
+        "reruns": 1,
+    }
     await bench.run(
         plans("root", {"key": "sum", "checks": ["echo 'one\ntwo' | grep -q two"]}),
         edits("sum", "calc.py", GOOD, BROKEN),
