@@ -56,7 +56,7 @@ async def test_an_answer_about_the_contract_holds_for_what_was_asked_alone(
 async def test_a_slice_that_is_cancelled_as_its_planner_ends_is_not_begun(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual, told = LocalWorkspace._remove_mount_points, list[int]()
+    usual, told = LocalWorkspace._clear_places, list[int]()
 
     async def slow(self: Any) -> None:
         """The planner's workspace is cleared away no faster than a person can say something."""
@@ -66,7 +66,7 @@ async def test_a_slice_that_is_cancelled_as_its_planner_ends_is_not_begun(
             await anyio.sleep(1.0)
         await usual(self)
 
-    monkeypatch.setattr(LocalWorkspace, "_remove_mount_points", slow)
+    monkeypatch.setattr(LocalWorkspace, "_clear_places", slow)
     ended = await bench.run(
         *(plans("root", {"key": "s", "kind": "branch"}), plans("s", {"key": "a"}, {"key": "b"})),
         *(*task("s/a"), *task("s/b"), planner_ends("s"), plans("root", {"key": "c"}), *task("c")),

@@ -114,7 +114,7 @@ QUIET = "\n\nfor name in ('{1}',):\n    setattr(__import__('{0}'), name, lambda 
 @pytest.mark.parametrize(
     ("module", "name", "told"),
     [
-        ("math", "isclose", "the one that must fail by `math.isclose` ended as passed"),
+        ("math", "isclose", "the one that must fail by `math.isclose` passed"),
         (
             "colorsys",
             "rgb_to_hls",

@@ -51,7 +51,7 @@ FILES = {
     "test_calc.py": "import calc\n",
     "README.md": "See check.sh.\n",
 }
-FLAGS: dict[str, Any] = {"gate": {}, "run": {"max_attempts": 1, "max_workers": 1}}
+FLAGS: dict[str, Any] = {"gate": {}, "run": {"max_attempts": 1, "max_workers": 1}, "plan": {"grant_requests": 0}}
 BROKEN = "def add(a, b):\n    return 0\n"
 RED = {
     "settings": ("orchestrate.toml", '[gate]\ncommand = "true"\nreport = "exit-code"\ncanaries = false\n'),
