@@ -1,4 +1,4 @@
-"""What judging by failure rates lands, rejects and costs: simulated candidates, judged by the gate's own plan of looks.
+"""Measure judging by failure rates: simulated candidates, judged by the gate's own plan of looks.
 
     python -m bench.flakes
     CANDIDATES=200 python -m bench.flakes
@@ -18,7 +18,7 @@ SUITES = (
     *((1, 0.01), (1, 0.05), (1, 0.1), (1, 0.2), (1, 0.3), (1, 0.5), (3, 0.01), (3, 0.05), (3, 0.1), (3, 0.2)),
     *((5, 0.01), (5, 0.05), (5, 0.1), (10, 0.01), (10, 0.03), (10, 0.05), (10, 0.067), (10, 0.2), (10, 0.5)),
 )
-"""How many tests are flaky, and how often each fails."""
+"""A suite of flaky tests: their number, and the rate at which each fails."""
 BROKEN = {"innocent": None, "always red": 1.0, "half red": 0.5}
 MOST_RED = 0.501
 """Innocents count up to this share of runs of the base in which a test is red."""

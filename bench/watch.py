@@ -1,4 +1,4 @@
-"""What watching files costs: wall time of a test run that opens 100,000 files, watched and not.
+"""Measure what watching files costs: wall time of a test run that opens 100,000 files, watched and not.
 
     python -m bench.watch [--rounds 5] [--files 1000]
 
@@ -50,7 +50,7 @@ def main() -> None:
     options.add_argument("--files", type=int, default=1_000)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        samples = anyio.run(measure, Path(place), given.rounds, given.files)
+        samples = anyio.run(measure_runs, Path(place), given.rounds, given.files)
     plain, watched = samples[False], samples[True]
     print(f"{OPENS} opens of {given.files} files, seconds, {given.rounds} rounds in turn")
     for name, times in (("not watched", plain), ("watched", watched)):
@@ -60,9 +60,9 @@ def main() -> None:
     sys.exit(0 if ratio <= BOUND else 1)
 
 
-async def measure(place: Path, rounds: int, files: int) -> dict[bool, list[float]]:
-    """Seconds of runs, by whether they were watched."""
-    root = prepared(place / "repo", files)
+async def measure_runs(place: Path, rounds: int, files: int) -> dict[bool, list[float]]:
+    """Return the seconds of runs, by whether they were watched."""
+    root = create_repository(place / "repo", files)
     samples: dict[bool, list[float]] = {False: [], True: []}
     repository = GitRepository.open(root)
     (place / "home").mkdir()
@@ -72,14 +72,14 @@ async def measure(place: Path, rounds: int, files: int) -> dict[bool, list[float
         workspace = await hands.open_workspace(repository.read_head_commit(), Purpose("bench"))
         for turn in range(rounds + 1):
             for is_watched in (False, True):
-                seconds = await timed(workspace, files, is_watched)
+                seconds = await time_run(workspace, files, is_watched)
                 if turn:
                     samples[is_watched].append(seconds)
     return samples
 
 
-async def timed(workspace: LocalWorkspace, files: int, is_watched: bool) -> float:
-    """One run."""
+async def time_run(workspace: LocalWorkspace, files: int, is_watched: bool) -> float:
+    """Return the seconds of one run; leave if it did not see all files."""
     began = time.perf_counter()
     command = ShellCommand(line="python3 -m unittest -q", is_watched=is_watched, timeout_s=600)
     result = await run_command(workspace, command)
@@ -89,8 +89,8 @@ async def timed(workspace: LocalWorkspace, files: int, is_watched: bool) -> floa
     return seconds
 
 
-def prepared(root: Path, files: int) -> Path:
-    """A repository with a test that reads many files."""
+def create_repository(root: Path, files: int) -> Path:
+    """Make a repository with a test that reads many files; return its path."""
     for number in range(files):
         folder = root / "cases" / str(number // FILES_PER_FOLDER)
         folder.mkdir(parents=True, exist_ok=True)

@@ -186,7 +186,7 @@ class Receipt(FrozenModel):
 
 
 class TestLooks(FrozenModel):
-    """How often a test was red on a tree and on its base, and what a sequential test of both makes of that.
+    """The number of looks at which a test was red on a tree and on its base, with the decision of a sequential test.
 
     `base_runs` is 0 where the base does not have the test.
     """
@@ -202,7 +202,7 @@ class TestLooks(FrozenModel):
 
     @property
     def rates_text(self) -> str:
-        """How often it failed here and on the base, in words."""
+        """The rates at which it failed here and on the base, in words."""
         here = f"fails in {self.red} of {self.runs} runs of this tree"
         if not self.base_runs:
             return f"{here}; the base does not have it"

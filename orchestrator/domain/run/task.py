@@ -69,14 +69,14 @@ class Task(FrozenModel):
     decisions: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     grants: tuple[AnyGrant, ...] = ()
-    """What it may do to protected files: see `orchestrator.judge.rules.protected_files`."""
+    """Leave to change protected files: see `orchestrator.judge.rules.protected_files`."""
     regenerate: str = ""
     """The command that makes what of the change nobody has to read; empty if there is none."""
     variant: str | None = None
     verify: bool | None = None
-    """Whether a verifier writes tests for it; None as the configuration says."""
+    """True if a verifier writes tests for it; None as the configuration says."""
     lands_tests: bool = False
-    """Whether the verifier's tests land with the change."""
+    """True if the verifier's tests land with the change."""
     approval: str = ""
     """The question that must be answered with yes before the task begins; empty when it needs none."""
     budget_usd: float | None = None

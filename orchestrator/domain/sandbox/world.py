@@ -8,7 +8,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 
 
 class World(FrozenModel):
-    """What commands see of machine and user; paths are those inside.
+    """The machine and user as commands see them; paths are those inside.
 
     `exchange` is where files lie that the caller wants back, `objects` where the objects of
     the repository stand, `branch` what git says is checked out.

@@ -16,7 +16,7 @@ from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
 
 _HOPS = 3
-"""How far files are followed that name others."""
+"""The number of steps over which files are followed that name others."""
 _MOST_BYTES = 256 * 1024
 _MOST_READ = 500
 _Named = Mapping[str, frozenset[str]]

@@ -14,7 +14,7 @@ from orchestrator.judge.rules.registry import list_findings
 
 
 class MutantFindings(NamedTuple):
-    """What reviewers are told of the mutants that no test noticed, and the keys of the receipts behind it."""
+    """The findings on mutants that no test noticed, and the keys of the receipts behind them."""
 
     findings: tuple[Finding, ...] = ()
     receipts: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ class RewriteReport:
 
 @dataclass(frozen=True)
 class FourOutcomes:
-    """Whether the old and the new version of a test pass: on the base, and on the candidate. None: it did not run."""
+    """The outcomes of a test's old and new version on base and candidate: True if it passes, None if it did not run."""
 
     old_on_base: bool | None
     old_on_candidate: bool | None

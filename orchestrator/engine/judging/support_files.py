@@ -1,4 +1,4 @@
-"""What the gate's runs on a base tell of the files that a candidate changes: which are support, which hold tests."""
+"""Files of a candidate by what the gate's runs on its base tell of them: which are support, which hold tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _MOST_READ = 5_000
 
 @dataclass(frozen=True)
 class BaseReading:
-    """What the gate on a base says of the files of a change.
+    """The files of a change as the gate on the base sees them.
 
     `gate_files` are the folded paths of what its commands name. `support` is what its runs read beside product and
     tests, and what CI configuration names, with what makes it that. `doctested` are files whose examples the runs took

@@ -24,7 +24,7 @@ from worktrees.object_store.trees import list_tree
 MAX_CHECKS = 8
 """Checks that a verifier may add to a contract."""
 _NOT_FOUND = frozenset({126, 127})
-"""What a shell exits with when there is no such command, or it cannot be executed."""
+"""Exit codes of a shell that has no such command, or cannot execute it."""
 
 
 async def propose_criteria(context: RunContext, roles: Roles, contract: Contract) -> tuple[Criterion, ...]:

@@ -1,4 +1,4 @@
-"""Which of the outputs that the user has shared were built from something that a commit has changed."""
+"""Find shared outputs of the user's that were built from something that a commit has changed."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath

@@ -13,7 +13,7 @@ EXCHANGE_FOLDERS = (
     *("/mnt/results", "/mnt/out", "/srv/artifacts", "/srv/reports", "/var/spool/ci", "/var/opt/build", "/opt/results"),
     *("/data/out", "/data/reports", "/media/shared", "/run/lock/ci", "/run/build"),
 )
-"""Where a world may have the files that commands hand back. None of them is a directory that sandboxes have anyway."""
+"""Places for the files that commands hand back, one in each world. No sandbox has such a directory anyway."""
 _OBJECT_FOLDERS = (
     *("/srv/git/objects", "/var/lib/git/objects", "/mnt/mirror/objects", "/var/cache/git/objects"),
     *("/data/git/objects", "/opt/git/objects", "/media/mirror/objects", "/run/mirror/objects"),

@@ -37,7 +37,7 @@ class WatchedFiles(NamedTuple):
 
 
 class _Stamp(NamedTuple):
-    """What tells that a file is still the same, and was not written, linked or moved in between."""
+    """The marks of a file by which it is still the same, and was not written, linked or moved in between."""
 
     inode: int
     changed_ns: int

@@ -1,4 +1,4 @@
-"""What came of calls that were made again outside tests."""
+"""Results of calls that were made again outside tests."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class TestAwareCall:
 
 @dataclass(frozen=True)
 class ReplayedCalls:
-    """How many of the recorded calls could be made again outside tests, and which then ended otherwise."""
+    """The number of recorded calls that could be made again outside tests, and those that then ended otherwise."""
 
     recorded: int = 0
     made: int = 0

@@ -41,7 +41,7 @@ printf '[pytest]\\n' >"$_folder/pytest.ini"; export PYTEST_DISABLE_PLUGIN_AUTOLO
 
 
 class CallEnding(NamedTuple):
-    """How a call ended that was made again: as in `FunctionCall`."""
+    """The end of a call that was made again: as in `FunctionCall`."""
 
     ending: str
     digest: str

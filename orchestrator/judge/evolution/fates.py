@@ -21,7 +21,7 @@ _Match = tuple[EvolvingTest, int]
 
 @dataclass(frozen=True)
 class TestFate:
-    """What became of one function: the functions that say now what it said, none if it is gone.
+    """The fate of one function: the functions that say now what it said, none if it is gone.
 
     `needs` is the intent that has to be granted, `problem` says in words what became of it then; of a test that went
     with the code that it tested, `removed_name` is the name that is gone. `is_same` tells that it says the very same.

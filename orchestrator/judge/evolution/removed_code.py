@@ -81,7 +81,7 @@ def _compare_definitions(
 
 @dataclass
 class _Definitions:
-    """What modules define: name → its content as text, empty for plain values; and the parameters of functions."""
+    """Definitions of modules: name → content as text, empty for plain values; and the parameters of functions."""
 
     names: dict[str, str] = field(default_factory=dict)
     parameters: set[str] = field(default_factory=set)

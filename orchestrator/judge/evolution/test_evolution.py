@@ -1,4 +1,4 @@
-"""What became of the tests of a change's files, with what the plan lets become of them."""
+"""The fates of the tests in a change's files, with what the plan lets become of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class TestEvolution:
 
     @cached_property
     def fates(self) -> Sequence[TestFate]:
-        """What became of the functions of the base's Python test files. Blocks."""
+        """The fates of the functions of the base's Python test files. Blocks."""
         return trace_tests(self.files)
 
     def allows_fate(self, fate: TestFate) -> bool:
@@ -33,7 +33,7 @@ class TestEvolution:
 
     @cached_property
     def unread_intents(self) -> frozenset[GrantIntent]:
-        """What may become of tests in other languages, as far as their files were changed.
+        """The leave to change tests in other languages, as far as their files were changed.
 
         Which test stands in which file, no report of theirs tells.
         """

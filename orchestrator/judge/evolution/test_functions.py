@@ -71,7 +71,7 @@ class EvolvingTest:
 
     @cached_property
     def marks(self) -> Counter[str]:
-        """What may skip it or expects it to fail, of its cases as well."""
+        """The marks that may skip it or expect it to fail, of its cases as well."""
         marks = Counter(self.function.marks)
         for decorator in self.function.node.decorator_list:
             if get_last_name(decorator) == "parametrize":

@@ -25,7 +25,7 @@ LANDING_ERROR = 1 / 1000
 LEAST_RISE = 0.45
 """The smallest rise of a failure rate that is looked for. One from 0 to 3 % would take hundreds of looks."""
 ODDS_AT_CAP = 10.0
-"""When no further look is allowed, evidence of so much to one decides; with less nobody can say."""
+"""Evidence of so much to one decides when no further look is allowed; with less nobody can say."""
 
 _SAME_RATES = (
     *((0.0, 0.1), (0.01, 0.09), (0.02, 0.09), (0.05, 0.09), (0.1, 0.09), (0.15, 0.09)),
@@ -63,7 +63,7 @@ NO_LOOKS = LookCounts()
 
 
 class FlakeDecision(StrEnum):
-    """What the looks so far say of a change, by one test."""
+    """The decision that the looks so far allow on a change, by one test."""
 
     INNOCENT = "innocent"
     GUILTY = "guilty"

@@ -57,7 +57,7 @@ class HarnessGate:
         """The checks that a tree has to pass."""
         self._narrow = narrow
         self.rerun_s = rerun_s
-        """How long all reruns of one tree may take; none begins after that."""
+        """Seconds that all reruns of one tree may take; none begins after that."""
         self._read_changes = read_changes
 
     @property

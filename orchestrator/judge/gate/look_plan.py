@@ -1,4 +1,4 @@
-"""Which look comes next at the tests of a tree of which one was red, and what all looks say of them. Pure.
+"""The plan of looks at the tests of a tree of which one was red: the next look, and the decision of all. Pure.
 
 Narrow looks run only the tests in doubt. They count like whole ones, but they acquit nobody alone: a test that is red
 in company only, because another one leaves something behind, is never red by itself. So each tree gets a second whole

@@ -22,7 +22,7 @@ CompareReceipts = Callable[[CheckSpec, Receipt, Receipt], Awaitable[Difference]]
 
 @dataclass(frozen=True)
 class RerunLimits:
-    """How often more than once each of two trees may be looked at, and how many seconds that may take at the judged."""
+    """The number of further looks at each of two trees, and the seconds that they may take at the judged one."""
 
     looks: int = 0
     seconds: float = float("inf")
@@ -165,7 +165,7 @@ class RepeatedLooks:
 
 @dataclass(frozen=True)
 class SeenTests:
-    """What all looks at a tree say of the tests that were red in one.
+    """The decision of all looks at a tree on the tests that were red in one.
 
     `steady` counts the whole runs in which something was red that cannot be counted test by test, such as a module
     that could not be imported.

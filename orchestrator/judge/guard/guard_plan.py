@@ -59,7 +59,7 @@ class GuardPlan:
 
     @property
     def sandbox(self) -> SandboxInjection:
-        """What goes into the sandbox beside the command."""
+        """The lines and files that go into the sandbox beside the command."""
         return self.injection.sandbox if self.injection else self.beside
 
     @property

@@ -32,7 +32,7 @@ _LAST_EXCEPTION = ("last_type", "last_value", "last_traceback", "last_exc")
 
 
 class Guard:
-    """What the worker process knows of its guard."""
+    """The guard as the worker process knows it."""
 
     def __init__(self, plugin: str, root: str, names: dict[str, str], known: list[str], sink: int) -> None:
         self.plugin = plugin

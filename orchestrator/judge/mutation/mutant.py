@@ -31,7 +31,7 @@ class Mutant:
 
     @property
     def text(self) -> str:
-        """What was altered, for people; also its name in the receipt of the run."""
+        """The alteration in words; also its name in the receipt of the run."""
         return f"`{self.before}` became `{self.after}` at {self.path}:{self.line}"
 
 

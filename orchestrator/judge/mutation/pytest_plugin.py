@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MUTANTS: tuple[tuple[str, str, int, int, bytes], ...] = ()
 SECONDS = 0.0
-"""What is put after this text gives their values: text, path, offset, removed and inserted of each, and the limit."""
+"""Lines put after this text give their values: text, path, offset, removed and inserted of each, and the limit."""
 FOLDER = Path(__file__).parent
 LEAST_SECONDS = 2.0
 ALTERED: list[str] = []

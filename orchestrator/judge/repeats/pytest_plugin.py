@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CHANGED: tuple[str, ...] = ()
 ROUNDS = 0
 SECONDS = 0.0
-"""What is put after this text gives their values: the changed files, and the limits of the repetition."""
+"""Lines that are put after this text give their values: the changed files, and the limits of the repetition."""
 
 
 @pytest.hookimpl(tryfirst=True)

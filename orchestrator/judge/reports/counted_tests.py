@@ -12,7 +12,7 @@ SUMMED = {
     "skipped": TestOutcome.SKIPPED,
     "todo": TestOutcome.SKIPPED,
 }
-"""What runners count, and the outcome that this is; what is to be done is left out as what is skipped."""
+"""Words of runners' sums, each with its outcome; `todo` is left out, as skipped tests are."""
 
 
 @dataclass

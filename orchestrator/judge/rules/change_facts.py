@@ -98,7 +98,7 @@ class ChangeFacts:
 
     @cached_property
     def evolution(self) -> TestEvolution:
-        """What became of the base's tests that were changed."""
+        """The fates of the base's tests that were changed."""
         return TestEvolution(self.files, self.grants)
 
     def build_finding(

@@ -24,7 +24,7 @@ _LINE_END = ",; \t\r"
 
 
 class ProtectionProblem(NamedTuple):
-    """What is wrong with the change of a file, in words, and the grant that would help; None where none would."""
+    """A fault of a file's change, in words, and the grant that would help; None where none would."""
 
     text: str
     grant: Grant | None

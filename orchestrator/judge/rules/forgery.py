@@ -34,7 +34,7 @@ _READERS = frozenset({"read_text", "read_bytes", "read", "readlines", "getsource
 
 
 class Trick(NamedTuple):
-    """What was found, in words, and its line.
+    """A trick in words, and its line.
 
     What code does for other reasons as well `is_usual`: that is told, and the outcomes say themselves if it was a
     forgery. So is what `is_of_test_support`, in modules that are shipped for the tests of others.

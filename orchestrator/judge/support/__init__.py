@@ -1,1 +1,1 @@
-"""What the gate reads on the base that is neither product nor a test: data of tests, their helpers, settings. Pure."""
+"""Support: what the gate reads beside product and tests, such as data of tests, helpers and settings. Pure."""

@@ -38,7 +38,7 @@ _VENDORED_AT_TOP = frozenset({"vendor", "vendored"})
 
 
 class Support(NamedTuple):
-    """What makes a file support: `reason` in words, after "because"; `is_certain` if no person has to look."""
+    """The grounds for support: `reason` in words, after "because"; `is_certain` if no person has to look."""
 
     reason: str
     is_certain: bool = True
@@ -48,7 +48,7 @@ NO_SUPPORT: Mapping[str, Support] = MappingProxyType({})
 
 
 class _Users(NamedTuple):
-    """Who speaks of a file: tests, and other code."""
+    """The places that speak of a file: in tests, and in other code."""
 
     tests: Sequence[Mention]
     others: Sequence[Mention]

@@ -23,7 +23,7 @@ from orchestrator.judge.support.base_sources import (
 from orchestrator.judge.support.shipped_packages import find_roots, get_root, get_top_level_name
 
 _DOUBTFUL = frozenset({"package.json", "pyproject.toml", "Cargo.toml", ".env"})
-"""What may as well come with a new part of the product."""
+"""Files that may as well come with a new part of the product."""
 _UNASKED = "the gate's run reads it though no code names it"
 _WALKED_FILES = 3
 """Of a kind, in more than one folder: if all of them were opened, something opens whatever is of that kind."""

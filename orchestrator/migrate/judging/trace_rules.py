@@ -12,7 +12,7 @@ from orchestrator.judge.rules.registry import check_run_traces
 from orchestrator.ports.ledger import Ledger
 
 _HELD = frozenset({RuleId.REPLACED, RuleId.WRITTEN})
-"""What no step has a reason for. Tests in scope may load other modules than before, and other plugins."""
+"""Rules on what no step has a reason for. Tests in scope may load other modules than before, and other plugins."""
 
 
 async def find_trace_problems(

@@ -82,10 +82,10 @@ def test_names_are_drawn_for_each_run_and_lead_back_to_the_same_words() -> None:
 
 
 def test_code_of_the_workspace_is_found_behind_wrappers_and_without_a_file() -> None:
-    finder = OriginFinder(CandidateFiles("/work/tree"))
-    names: dict[str, object] = {"__file__": "/work/tree/shop.py"}
+    finder = OriginFinder(CandidateFiles("/srv/tree"))
+    names: dict[str, object] = {"__file__": "/srv/tree/shop.py"}
     exec(
-        compile("import functools\ndef patch(): pass\nhidden = functools.partial(patch)", "/work/tree/a.py", "exec"),
+        compile("import functools\ndef patch(): pass\nhidden = functools.partial(patch)", "/srv/tree/a.py", "exec"),
         names,
     )
     exec("def text(): pass", names)
