@@ -4,8 +4,9 @@ Where an old test fails now, another thing is expected: then the new one has to 
 less.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from anyio import to_thread
 
@@ -24,6 +25,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import create_restored_commit
 from orchestrator.judge.evolution.fates import TestFate
 from orchestrator.judge.evolution.test_evolution import TestEvolution
+from orchestrator.judge.evolution.test_functions import EvolvingTest
 from orchestrator.judge.evolution.test_ids import TestIdIndex
 from orchestrator.judge.gate.check_runner import CheckedTree
 
@@ -81,14 +83,21 @@ async def judge_rewrites(
     mixed, new = await _run_mixed(context, base, candidate.commit, paths, NEW_TESTS_CHECK, purpose)
     findings = []
     for fate in fates:
-        outcomes = _read_four_outcomes(fate, before, old, new, now)
+        read = partial(_has_passed, evolution=evolution)
+        outcomes = FourOutcomes(
+            old_on_base=read(before, fate.old),
+            old_on_candidate=read(old, fate.old),
+            new_on_base=read(new, fate.successors[0]),
+            new_on_candidate=read(now, fate.successors[0]),
+        )
         findings.append(_build_finding(fate, outcomes, is_strict=mode == "red"))
     return RewriteReport(tuple(_limit_findings(findings)), (*held, *mixed))
 
 
 def _iterate_rewritten(evolution: TestEvolution) -> Iterator[TestFate]:
     for fate in evolution.fates:
-        is_rewritten = fate.needs == GrantIntent.REWRITE and fate.old.is_collected and fate.successors
+        is_test = fate.old.is_collected or fate.old.runs_elsewhere
+        is_rewritten = fate.needs == GrantIntent.REWRITE and is_test and fate.successors
         if is_rewritten and evolution.allows_fate(fate):
             yield fate
 
@@ -114,21 +123,11 @@ async def _run_mixed(
     return await gate.receipts.run_under_id(gate.checks, check_id, tree)
 
 
-def _read_four_outcomes(fate: TestFate, before: Outcomes, old: Outcomes, new: Outcomes, now: Outcomes) -> FourOutcomes:
-    old_key, new_key = fate.old.key, fate.successors[0].key
-    return FourOutcomes(
-        old_on_base=_has_passed(before, *old_key),
-        old_on_candidate=_has_passed(old, *old_key),
-        new_on_base=_has_passed(new, *new_key),
-        new_on_candidate=_has_passed(now, *new_key),
-    )
-
-
-def _has_passed(outcomes: Mapping[str, object], path: str, name: str) -> bool | None:
-    found = TestIdIndex(outcomes).find_ids(path, name)
+def _has_passed(outcomes: Outcomes, test: EvolvingTest, evolution: TestEvolution) -> bool | None:
+    found = evolution.find_ids(test, TestIdIndex(outcomes))
     if not found:
         return None
-    return all(outcomes[test] in PASSED_OUTCOMES for test in found)
+    return all(outcomes[name] in PASSED_OUTCOMES for name in found)
 
 
 def _describe_end(has_passed: bool | None) -> str:

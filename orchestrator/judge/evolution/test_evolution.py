@@ -7,6 +7,7 @@ from functools import cached_property
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.run.grant import AnyGrant, Grant, GrantIntent, merge_grants, read_grants
 from orchestrator.judge.evolution.fates import TestFate, is_fate_granted, trace_tests
+from orchestrator.judge.evolution.test_functions import EvolvingTest
 from orchestrator.judge.evolution.test_ids import TestIdIndex
 from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
 
@@ -30,6 +31,21 @@ class TestEvolution:
     def allows_fate(self, fate: TestFate) -> bool:
         """Return True if what became of a test needs no grant, or has it."""
         return is_fate_granted(fate, self._known_grants)
+
+    def find_ids(self, test: EvolvingTest, index: TestIdIndex) -> list[str]:
+        """Return the ids of a function with all its cases, in all classes that inherit it.
+
+        What runs only in classes of other files has those ids of its name that belong to no function of the change.
+        """
+        found = _find_known_ids(test, index)
+        if found or not test.runs_elsewhere:
+            return found
+        claimed = set[str]()
+        for fate in self.fates:
+            for other in (fate.old, *fate.successors):
+                if other.key != test.key and other.last_name == test.last_name:
+                    claimed.update(_find_known_ids(other, index))
+        return [name for name in index.find_namesakes(test.last_name) if name not in claimed]
 
     @cached_property
     def unread_intents(self) -> frozenset[GrantIntent]:
@@ -78,7 +94,7 @@ class TestEvolution:
         index = TestIdIndex(difference.lost_tests)
         unread = list(difference.missing_tests)
         for fate in self.fates:
-            found = [*index.find_ids(*fate.old.key)]
+            found = self.find_ids(fate.old, index)
             found += [fate.symbol] * (fate.symbol in difference.missing_tests)
             if found:
                 yield Grant(paths=(fate.symbol,), may=(_find_intent(fate, found, difference),))
@@ -96,6 +112,14 @@ class TestEvolution:
     @cached_property
     def _known_grants(self) -> tuple[Grant, ...]:
         return read_grants(self.grants)
+
+
+def _find_known_ids(test: EvolvingTest, index: TestIdIndex) -> list[str]:
+    path, name = test.key
+    found = index.find_ids(path, name)
+    for heir in test.heirs:
+        found += index.find_ids(path, heir)
+    return found
 
 
 def _find_intent(fate: TestFate, tests: Sequence[str], difference: Difference) -> GrantIntent:

@@ -42,6 +42,10 @@ class TestIdIndex:
                 found.append(test)
         return found
 
+    def find_namesakes(self, name: str) -> list[str]:
+        """Return the ids of all functions of a name, without its classes, in any class of any file."""
+        return [test for _, test in self._ids.get(name, ())]
+
 
 def split_test_id(test: str) -> _Parts:
     """Return the folders, modules, classes and the function that an id names, without parameters."""

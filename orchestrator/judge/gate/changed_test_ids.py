@@ -121,7 +121,7 @@ def exclude_evolved_tests(
     free = {test: outcome for test, outcome in outcomes.items() if test not in baseline}
     traced = set[str]()
     for fate in evolution.fates:
-        own = lost.find_ids(*fate.old.key)
+        own = evolution.find_ids(fate.old, lost)
         traced.update(own)
         if not own or not evolution.allows_fate(fate):
             continue
@@ -129,7 +129,7 @@ def exclude_evolved_tests(
             skipped = [test for test in skipped if test not in own]
         new = []
         for successor in fate.successors:
-            new += [test for test in known.find_ids(*successor.key) if test in free]
+            new += [test for test in evolution.find_ids(successor, known) if test in free]
         allowed = _list_allowed_outcomes(fate)
         for test in own:
             if test in missing and (_may_be_gone(fate) or _take_place(baseline[test], new, free, allowed)):
@@ -198,7 +198,7 @@ def find_excused_tests(tests: Iterable[str], evolution: TestEvolution) -> frozen
     index, excused = TestIdIndex(tests), set[str]()
     for fate in evolution.fates:
         if (fate.needs is not None and evolution.allows_fate(fate)) or fate.removed_name:
-            excused.update(index.find_ids(*fate.old.key))
+            excused.update(evolution.find_ids(fate.old, index))
     return frozenset(excused)
 
 

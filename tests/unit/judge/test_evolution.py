@@ -6,6 +6,7 @@ from orchestrator.domain.run.grant import GrantIntent, parse_grant
 from orchestrator.judge.evolution.fates import trace_tests
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import ChangedFile
+from orchestrator.judge.gate.changed_test_ids import find_excused_tests
 from tests.unit.judge.changes import changed
 
 PATH = "tests/test_cart.py"
@@ -149,3 +150,19 @@ def test_a_test_goes_with_its_code_if_that_is_gone_and_neither_emptied_nor_renam
 def test_a_grant_names_files_tests_or_code_and_what_may_become_of_them(grant: str, is_allowed: bool) -> None:
     evolution = TestEvolution([changed(PATH, HEAD + TOTAL, HEAD)], [parse_grant(grant)])
     assert [evolution.allows_fate(fate) for fate in evolution.fates] == [is_allowed]
+
+
+MIXIN = "class SumTests:\n    def test_total(self):\n        assert self.sum([1, 2]) == 3\n"
+HEIR = "\n\nclass TestList(SumTests):\n    sum = total\n"
+OWN = "\n\nclass TestOwn(SumTests):\n    def test_total(self):\n        assert total([1]) == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("heirs", "test"),
+    [(HEIR + OWN, "tests.test_cart.TestList::test_total"), (OWN, "tests.test_list.TestList::test_total")],
+)
+def test_a_test_that_classes_inherit_has_its_grant_in_each_of_them(heirs: str, test: str) -> None:
+    file = changed(PATH, HEAD + MIXIN + heirs, HEAD + MIXIN.replace("3", "4") + heirs)
+    evolution = TestEvolution([file], [parse_grant(f"{PATH}::SumTests.test_total:rewrite")])
+    others = ["tests.test_cart.TestOwn::test_total", "tests.test_cart.TestList::test_empty"]
+    assert find_excused_tests([test, *others], evolution) == {test}
