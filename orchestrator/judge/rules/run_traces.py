@@ -3,7 +3,8 @@
 Whatever the base's run shows as well is never counted.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.run_trace import GuardReport, ReplacedFunction, RunTrace
 from orchestrator.domain.judging.verdict import Finding, RuleId
@@ -54,7 +55,7 @@ def check_loaded_modules(facts: ChangeFacts) -> Iterator[Finding]:
     found: dict[str, str] = {}
     for guard in _list_guards(facts.traces):
         for plugin in guard.plugins:
-            if plugin.path and plugin.name not in known_plugins:
+            if plugin.path and plugin.name not in known_plugins and not _is_changed_conftest(plugin.path, changed):
                 found[plugin.path] = f"{plugin.name} is in force as a plugin of the test runner, and is not on the base"
         for name, path in guard.modules.items():
             if name in foreign and name not in known_modules:
@@ -63,6 +64,11 @@ def check_loaded_modules(facts: ChangeFacts) -> Iterator[Finding]:
                 found[path] = f"{path} is compiled code of this change that the tests load, and nobody can read"
     for path, text in sorted(found.items()):
         yield facts.build_finding(RuleId.LOADED, text, path, advice=": do without it")
+
+
+def _is_changed_conftest(path: str, changed: Collection[str]) -> bool:
+    """Return True for a conftest.py of the change itself: the rule on protected files says what that may hold."""
+    return PurePosixPath(path).name == "conftest.py" and path in changed
 
 
 def check_written_files(facts: ChangeFacts) -> Iterator[Finding]:

@@ -6,10 +6,14 @@ from hashlib import blake2b
 import pytest
 
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.judging.run_trace import GuardReport, LoadedPlugin, RunTrace
 from orchestrator.judge.guard.controller import OutcomeBook
 from orchestrator.judge.guard.injection import build_guard_injection
 from orchestrator.judge.guard.integrity import CandidateFiles, OriginFinder, is_test_file
 from orchestrator.judge.guard.sealed_report import read_sealed_reports
+from orchestrator.judge.rules.change_facts import ChangeFacts
+from orchestrator.judge.rules.run_traces import check_loaded_modules
+from tests.unit.judge.changes import changed
 
 KEYS = ("a" * 64, "b" * 64)
 
@@ -100,3 +104,20 @@ def test_code_of_the_workspace_is_found_behind_wrappers_and_without_a_file() -> 
 )
 def test_files_of_tests_are_known_by_their_paths(path: str, is_test: bool) -> None:
     assert is_test_file(path) is is_test
+
+
+@pytest.mark.parametrize(
+    ("path", "changed_path", "is_red"),
+    [
+        ("tests/fast/conftest.py", "tests/fast/conftest.py", False),
+        ("tests/fast/conftest.py", "tests/fast/test_a.py", True),
+        ("tests/fast/hooks.py", "tests/fast/hooks.py", True),
+    ],
+)
+def test_a_new_plugin_is_red_but_a_conftest_of_the_change_is_judged_by_its_content(
+    path: str, changed_path: str, is_red: bool
+) -> None:
+    guard = GuardReport(plugins=(LoadedPlugin(name=path, path=path),))
+    files = [changed(changed_path, None, "x = 1\n")]
+    facts = ChangeFacts(files, base_traces=[RunTrace(guards=(GuardReport(),))], traces=[RunTrace(guards=(guard,))])
+    assert [finding.is_blocking for finding in check_loaded_modules(facts)] == [True] * is_red
