@@ -163,12 +163,11 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     others = _list_parallel(context.state, state)  # as they are now: whoever ends while this is judged was at work
     evidence = await _collect_evidence(context, roles, state, others)
     verdict = decide_verdict(evidence)
-    refusal = await request_needed_grants(context, roles, task, verdict)
-    if refusal == "":
+    while (refusal := await request_needed_grants(context, roles, task, verdict)) == "":
         state = context.state.tasks[task]
         evidence = await _collect_evidence(context, roles, state, others)
         verdict = decide_verdict(evidence)
-    elif refusal is not None:
+    if refusal:
         reasons = (*verdict.reasons, f"its planner did not grant that: {refusal}")
         verdict = verdict.model_copy(update={"reasons": reasons})
     number = len(state.attempts)
