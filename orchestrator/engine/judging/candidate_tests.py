@@ -27,8 +27,8 @@ from orchestrator.judge.gate.changed_test_ids import exclude_lost_tests, find_ex
 from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
+from orchestrator.judge.rules.held_back_tests import list_held_back_tests
 from orchestrator.judge.rules.new_tests import has_behaviour_change, list_new_test_files
-from orchestrator.judge.rules.protected_files import list_held_back_tests
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.support.newcomers import Newcomer
 from orchestrator.judge.verdict.decision import VerdictEvidence

@@ -147,39 +147,6 @@ def needs_content(path: str) -> bool:
     return path.endswith((".py", ".pyi", ".rs")) or has_protected_sections(path) or bool(get_suppression_kinds(path))
 
 
-def list_held_back_tests(facts: ChangeFacts) -> tuple[str, ...]:
-    """Return the changed tests whose base versions the candidate's code has to pass as well; new ones as absent.
-
-    So are files that are surely support, which may only have gained something. Not among them is what the plan lets be
-    rewritten, and a file in which all that is not granted, or went with its code, says what it said. Blocks.
-    """
-    spared = _list_spared_files(facts)
-    paths = []
-    for file in facts.files:
-        is_free = facts.is_granted(file.path, GrantIntent.REWRITE) or file.path in spared
-        support = facts.support.get(file.path)
-        is_support = support is not None and support.is_certain
-        if not is_free and (is_support or is_test_support(file.path)):
-            paths.append(file.path)
-    return tuple(paths)
-
-
-def _list_spared_files(facts: ChangeFacts) -> set[str]:
-    """Return the test files of which some tests are granted or went with their code, and the others are the same."""
-    excused, other = set[str](), set[str]()
-    for fate in facts.evolution.fates:
-        if fate.removed_name or (fate.needs is not None and facts.evolution.allows_fate(fate)):
-            excused.add(fate.old.key[0])
-        elif not fate.is_same and fate.old.is_collected:
-            other.add(fate.old.key[0])
-    return excused - other
-
-
-def is_test_support(path: str) -> bool:
-    """Return True for tests, and for what pytest takes from a conftest.py beside them."""
-    return find_path_protection(path) == PathProtection.TESTS or PurePosixPath(path).name == _CONFTEST
-
-
 def check_protected_files(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a blocking finding for each protected file that was changed without a grant; it says what to do."""
     if not facts.is_base_watched:

@@ -5,7 +5,8 @@ import pytest
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, PathProtection, find_path_protection
 from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.rules.forgery import check_forgery
-from orchestrator.judge.rules.protected_files import check_protected_files, list_held_back_tests
+from orchestrator.judge.rules.held_back_tests import list_held_back_tests
+from orchestrator.judge.rules.protected_files import check_protected_files
 from orchestrator.judge.rules.registry import check_change
 from orchestrator.judge.source.additions_only import describe_non_additive_change
 
@@ -309,6 +310,21 @@ def test_the_base_s_tests_are_put_back_unless_they_were_granted() -> None:
     files = [changed("tests/test_new.py", None, TEST), changed("test_calc.py", TEST, TEST), changed("a.py", "", "x\n")]
     assert list_held_back_tests(ChangeFacts(files)) == ("tests/test_new.py", "test_calc.py")
     assert list_held_back_tests(ChangeFacts(files, grants=("tests/**",))) == ("test_calc.py",)
+
+
+def test_what_granted_tests_import_stays_with_them_if_it_is_new_or_has_only_gained() -> None:
+    files = [
+        changed("tests/test_new.py", TEST, "from .helpers import one\nfrom tests.more import two\n"),
+        changed("tests/helpers.py", None, "from .deep import one\n"),
+        changed("tests/deep.py", None, "one = 1\n"),
+        changed("tests/more.py", "x = 1\n", "x = 1\n\n\ndef two():\n    return 2\n"),
+        changed("tests/other.py", None, "three = 3\n"),
+        changed("tests/conftest.py", None, "from .helpers import one\n"),
+    ]
+    grants = ("tests/test_new.py",)
+    assert list_held_back_tests(ChangeFacts(files, grants=grants)) == ("tests/other.py", "tests/conftest.py")
+    files[3] = changed("tests/more.py", "x = 1\n", "x = 2\n")
+    assert "tests/more.py" in list_held_back_tests(ChangeFacts(files, grants=grants))
 
 
 def test_a_file_that_was_not_read_is_red_where_its_content_would_have_counted() -> None:
