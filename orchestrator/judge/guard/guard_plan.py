@@ -77,7 +77,10 @@ class GuardPlanner:
         self._recorded: dict[TreeId, tuple[str, ...]] = {}
 
     def record_calls(self, tree: TreeId, paths: Sequence[str]) -> None:
-        """Let the guards of a tree record calls of the functions in these modules."""
+        """Let the guard of a check's first run on a tree record calls of the functions in these modules.
+
+        Tests that measure time or memory may notice that: what is red then is looked at again without it.
+        """
         self._recorded[tree] = tuple(paths)
 
     async def plan_guard(self, spec: CheckSpec, tree: TreeId, environment: str, narrows: str | None) -> GuardPlan:
@@ -91,12 +94,13 @@ class GuardPlanner:
         if base is None:
             if narrows is not None or tree != self._ledger.state.run.base_tree:
                 return GuardPlan(unguarded=UNKNOWN_BASE)
-            return await self._build_plan(tree, (), has_canaries=self._has_canaries)
+            return await self._build_plan((), (), has_canaries=self._has_canaries)
         trace = await read_run_trace(self._ledger, base) or RunTrace()
         if not trace.guards:
             return GuardPlan(unguarded=trace.unguarded or UNKNOWN_BASE)
         is_sound = not any(guard.doubts for guard in trace.guards)
-        plan = await self._build_plan(tree, trace.guards, has_canaries=self._has_canaries and is_sound)
+        modules = () if self._has_run(spec, tree) else self._recorded.get(tree, ())
+        plan = await self._build_plan(modules, trace.guards, has_canaries=self._has_canaries and is_sound)
         return replace(plan, is_narrow=narrows is not None)
 
     async def announce_doubts(self, guards: tuple[GuardReport, ...]) -> None:
@@ -112,10 +116,15 @@ class GuardPlanner:
         """Return True if a tree is that of the run's base."""
         return tree == self._ledger.state.run.base_tree
 
-    async def _build_plan(self, tree: TreeId, base: tuple[GuardReport, ...], *, has_canaries: bool) -> GuardPlan:
+    def _has_run(self, spec: CheckSpec, tree: TreeId) -> bool:
+        receipts = self._ledger.state.receipts.values()
+        return any((receipt.command, receipt.tree) == (spec.run, tree) for receipt in receipts)
+
+    async def _build_plan(
+        self, modules: Sequence[str], base: tuple[GuardReport, ...], *, has_canaries: bool
+    ) -> GuardPlan:
         keys = len(base) or MAX_GUARDED_RUNNERS
         known = sorted({plugin.name for guard in base for plugin in guard.plugins})
-        modules = self._recorded.get(tree, ())
         build = partial(build_guard_injection, keys, has_canaries=has_canaries, known_plugins=known, modules=modules)
         injection = await to_thread.run_sync(build)
         return GuardPlan(injection, base=base)
