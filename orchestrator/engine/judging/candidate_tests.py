@@ -209,7 +209,7 @@ class CandidateTester:
         purpose = self._purpose.with_detail("new tests on its base")
         tree = CheckedTree(mixed.commit, mixed.tree, purpose)
         receipts, without_change = await gate.receipts.run_under_id(gate.checks, check.NEW_TESTS_CHECK, tree)
-        return NewTestsReport(NewTestOutcomes(before, now, without_change, is_strict=mode == "red"), receipts)
+        return NewTestsReport(NewTestOutcomes(before, now, without_change, mode == "red", paths), receipts)
 
 
 def _move_last(keys: Sequence[str], newer: Sequence[str]) -> list[str]:

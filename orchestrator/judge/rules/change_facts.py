@@ -27,13 +27,14 @@ def build_flag(rule: str, text: str, path: str = "", line: int | None = None) ->
 class NewTestOutcomes:
     """Test id → outcome on the base, on the candidate, and on the base with the candidate's new tests in it.
 
-    Only where `is_strict` new tests that show nothing may block.
+    Only where `is_strict` new tests that show nothing may block. `paths` are the files that have them.
     """
 
     before: Mapping[str, TestOutcome]
     now: Mapping[str, TestOutcome]
     without_change: Mapping[str, TestOutcome]
     is_strict: bool
+    paths: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.judging.check import PASSED_OUTCOMES
 from orchestrator.domain.judging.verdict import Finding, RuleId
+from orchestrator.domain.run.grant import Grant, GrantIntent
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.judge.files.changed_file import ChangedFile, PathProtection, find_path_protection, is_test_path
 from orchestrator.judge.reports import is_test_id
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes, build_flag
-from orchestrator.judge.source.python_syntax import FunctionNode, parse_python
+from orchestrator.judge.source.python_syntax import FunctionNode, get_last_name, parse_python
 
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
 _HINTS = frozenset({"typing", "typing_extensions", "__future__", "collections.abc"})
+_TYPE_PARAMETERS = frozenset({"TypeVar", "ParamSpec", "TypeVarTuple"})
 _MAX_SHOWN = 12
 _ADVICE = (
     "Test what the change makes different; leave tests of what was so before to a change of tests alone, or to a "
@@ -51,7 +53,8 @@ def check_new_tests(facts: ChangeFacts) -> Iterator[Finding]:
     shown = f"so none shows anything of it ({len(idle)}): {names}"
     text = f"every new test passes without the change, too, {shown}. {_ADVICE}"
     is_blocking = tests.is_strict and not _has_mended_test(tests)
-    yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=is_blocking)
+    grant = Grant(paths=tuple(tests.paths), may=(GrantIntent.REWRITE,)) if is_blocking and tests.paths else None
+    yield Finding(rule=RuleId.NEW_TESTS, text=text, is_blocking=is_blocking, needed_grant=grant)
 
 
 def _list_added_tests(tests: NewTestOutcomes) -> tuple[Sequence[str], Sequence[str]]:
@@ -116,6 +119,10 @@ class _HintRemover(ast.NodeTransformer):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         return None if node.module in _HINTS else node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        is_for_hints = isinstance(node.value, ast.Call) and get_last_name(node.value) in _TYPE_PARAMETERS
+        return None if is_for_hints else self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         is_for_checkers = ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}

@@ -3,6 +3,7 @@
 import pytest
 
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.run.grant import parse_grant
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.rules.new_tests import check_new_tests, has_behaviour_change, list_new_test_files
@@ -39,6 +40,7 @@ def test_code_alters_behaviour(path: str, before: bytes | None, after: bytes | N
         ("calc.py", OLD, b'"""Sums."""\n# all of them\n' + OLD),
         ("calc.py", OLD, b"from collections.abc import Sequence\n" + OLD.replace(b"(number)", b"(number: int) -> int")),
         ("calc.py", OLD, b"import typing\nif typing.TYPE_CHECKING:\n    from a import b\n" + OLD),
+        ("calc.py", b"import typing\nT = typing.TypeVar('T')\n" + OLD, OLD),
         ("calc.py", OLD, OLD.replace(b"\n", b"\r\n")),
         ("pkg/__init__.py", None, b""),
         ("README.md", b"a", b"b"),
@@ -66,3 +68,10 @@ def test_a_new_test_that_fails_or_cannot_run_without_the_change_shows_it() -> No
     for without_change in ({"old": PASSED, "a": PASSED, "b": FAILED}, {}):
         outcomes = NewTestOutcomes({"old": PASSED}, now, without_change, is_strict=True)
         assert list(check_new_tests(ChangeFacts(new_tests=outcomes))) == []
+
+
+def test_the_reason_why_new_tests_are_red_names_the_grant_of_their_files() -> None:
+    outcomes = NewTestOutcomes({}, {"a": PASSED}, {"a": PASSED}, is_strict=True, paths=("tests/test_a.py",))
+    (finding,) = check_new_tests(ChangeFacts(new_tests=outcomes))
+    assert finding.is_blocking
+    assert finding.needed_grant == parse_grant("tests/test_a.py:rewrite")
