@@ -1,5 +1,6 @@
 """The fates of the tests in a change's files, with what the plan lets become of them."""
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,9 +8,11 @@ from functools import cached_property
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.run.grant import AnyGrant, Grant, GrantIntent, merge_grants, read_grants
 from orchestrator.judge.evolution.fates import TestFate, is_fate_granted, trace_tests
+from orchestrator.judge.evolution.inherited_tests import list_heirs
 from orchestrator.judge.evolution.test_functions import EvolvingTest
 from orchestrator.judge.evolution.test_ids import TestIdIndex
 from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
+from orchestrator.judge.source.python_syntax import parse_python
 
 _SUCCEEDING = (GrantIntent.RENAME, GrantIntent.MOVE, GrantIntent.REWRITE)
 
@@ -32,19 +35,25 @@ class TestEvolution:
         """Return True if what became of a test needs no grant, or has it."""
         return is_fate_granted(fate, self._known_grants)
 
+    def may_remove(self, fate: TestFate) -> bool:
+        """Return True if a grant lets a test go, in whatever classes it ran."""
+        path, name = fate.old.key
+        intent = GrantIntent.REMOVE
+        return any(grant.matches_test(path, name, fate.old.used_names, intent) for grant in self._known_grants)
+
     def find_ids(self, test: EvolvingTest, index: TestIdIndex) -> list[str]:
         """Return the ids of a function with all its cases, in all classes that inherit it.
 
         What runs only in classes of other files has those ids of its name that belong to no function of the change.
         """
-        found = _find_known_ids(test, index)
+        found = self._find_known_ids(test, index)
         if found or not test.runs_elsewhere:
             return found
         claimed = set[str]()
         for fate in self.fates:
             for other in (fate.old, *fate.successors):
                 if other.key != test.key and other.last_name == test.last_name:
-                    claimed.update(_find_known_ids(other, index))
+                    claimed.update(self._find_known_ids(other, index))
         return [name for name in index.find_namesakes(test.last_name) if name not in claimed]
 
     @cached_property
@@ -103,6 +112,24 @@ class TestEvolution:
         if unread and paths:
             yield Grant(paths=paths, may=(GrantIntent.REMOVE,))
 
+    def _find_known_ids(self, test: EvolvingTest, index: TestIdIndex) -> list[str]:
+        found = index.find_ids(*test.key)
+        if index.find_namesakes(test.last_name):
+            for heir in list_heirs(test.key, self._modules):
+                found += index.find_ids(*heir)
+        return found
+
+    @cached_property
+    def _modules(self) -> Sequence[tuple[str, ast.Module]]:
+        """The syntax of all Python test files of the change, as they were and as they are."""
+        modules = []
+        for file in self.files:
+            if file.is_python and is_test_path(file.path):
+                for content in (file.before, file.after):
+                    if (tree := parse_python(content or b"")) is not None:
+                        modules.append((file.path, tree))
+        return modules
+
     def _is_moved(self, file: ChangedFile) -> bool:
         return any(one.is_new and one.after == file.before and is_test_path(one.path) for one in self.files)
 
@@ -112,14 +139,6 @@ class TestEvolution:
     @cached_property
     def _known_grants(self) -> tuple[Grant, ...]:
         return read_grants(self.grants)
-
-
-def _find_known_ids(test: EvolvingTest, index: TestIdIndex) -> list[str]:
-    path, name = test.key
-    found = index.find_ids(path, name)
-    for heir in test.heirs:
-        found += index.find_ids(path, heir)
-    return found
 
 
 def _find_intent(fate: TestFate, tests: Sequence[str], difference: Difference) -> GrantIntent:

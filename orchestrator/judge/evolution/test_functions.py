@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from orchestrator.judge.evolution.inherited_tests import is_test_method, list_inherited_names
+from orchestrator.judge.evolution.inherited_tests import is_test_method, list_heirs
 from orchestrator.judge.evolution.normal_form import (
     collect_assertions,
     dump_statements,
@@ -63,17 +63,12 @@ class EvolvingTest:
     @property
     def is_collected(self) -> bool:
         """True if a runner takes it for a test, in its class or in one of its file that inherits it."""
-        return self.function.is_collected or bool(self.heirs)
+        return self.function.is_collected or self._is_inherited
 
     @property
     def runs_elsewhere(self) -> bool:
         """True if it is a test by its name, and only classes of other files that inherit it can run it."""
         return not self.is_collected and is_test_method(self.function.name)
-
-    @cached_property
-    def heirs(self) -> tuple[str, ...]:
-        """Its names in the classes of its file that inherit it."""
-        return list_inherited_names(self.function.name, self.module)
 
     @cached_property
     def is_counted(self) -> bool:
@@ -125,6 +120,10 @@ class EvolvingTest:
     def used_keywords(self) -> frozenset[str]:
         """The names of the arguments that its calls name."""
         return frozenset(keyword.arg for keyword in find_nodes(self.function.node, ast.keyword) if keyword.arg)
+
+    @cached_property
+    def _is_inherited(self) -> bool:
+        return bool(list_heirs(self.key, [(self.function.path, self.module)]))
 
     @cached_property
     def _parameter_sets(self) -> tuple[_Values, ...] | None:

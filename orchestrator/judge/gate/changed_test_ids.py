@@ -131,8 +131,9 @@ def exclude_evolved_tests(
         for successor in fate.successors:
             new += [test for test in evolution.find_ids(successor, known) if test in free]
         allowed = _list_allowed_outcomes(fate)
+        may_be_gone = bool(fate.removed_name) or evolution.may_remove(fate)
         for test in own:
-            if test in missing and (_may_be_gone(fate) or _take_place(baseline[test], new, free, allowed)):
+            if test in missing and (may_be_gone or _take_place(baseline[test], new, free, allowed)):
                 missing.remove(test)
     rest = []
     for test in missing:
@@ -151,10 +152,6 @@ def _is_excused_without_source(
     if GrantIntent.REMOVE in evolution.unread_intents:
         return True
     return bool(evolution.unread_intents) and _take_place(baseline[test], list(free), free, ())
-
-
-def _may_be_gone(fate: TestFate) -> bool:
-    return bool(fate.removed_name) or fate.needs == GrantIntent.REMOVE
 
 
 def _list_allowed_outcomes(fate: TestFate) -> tuple[TestOutcome, ...]:

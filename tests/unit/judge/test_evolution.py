@@ -166,3 +166,13 @@ def test_a_test_that_classes_inherit_has_its_grant_in_each_of_them(heirs: str, t
     evolution = TestEvolution([file], [parse_grant(f"{PATH}::SumTests.test_total:rewrite")])
     others = ["tests.test_cart.TestOwn::test_total", "tests.test_cart.TestList::test_empty"]
     assert find_excused_tests([test, *others], evolution) == {test}
+
+
+def test_a_class_that_another_file_of_the_change_imports_or_inherits_has_its_tests_as_well() -> None:
+    file = changed(PATH, HEAD + MIXIN.replace("SumTests", "TestSum"), HEAD)
+    heirs = changed(
+        "tests/test_list.py", "from .test_cart import TestSum\n" + HEIR.replace("SumTests", "TestSum"), None
+    )
+    evolution = TestEvolution([file, heirs], [parse_grant(f"{PATH}::TestSum.test_total:remove")])
+    tests = {f"tests.{name}::test_total" for name in ("test_cart.TestSum", "test_list.TestSum", "test_list.TestList")}
+    assert find_excused_tests([*tests, "tests.test_other.TestSum::test_total"], evolution) == tests
