@@ -17,6 +17,7 @@ changes that do not land with the grants of the plan, each with its outcome and 
 
 import json
 import os
+import shlex
 import subprocess
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,10 +33,10 @@ from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.grant import AnyGrant, Grant
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import TaskStatus
-from tests.running.changes import plays
+from tests.loopback.builders import call, reply
 from tests.running.goals import Bench
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews, uses
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.extended, pytest.mark.timeout(900)]
 
@@ -85,12 +86,12 @@ def changes() -> list[Change]:
 CHANGES = changes()
 
 
-def flags(change: Change) -> dict[str, Any]:
+def flags(change: Change, place: Path) -> dict[str, Any]:
     command = change.project["gate"].replace("{python}", PYTHON)
     return {
         "gate": {"command": command, "report": "auto", "timeout_s": 300},
         "run": {"max_attempts": 1, "max_workers": 1, "max_iterations": 1},
-        "hands": {"read_only": [str(Path(PYTHON).parent.parent)]},
+        "hands": {"read_only": [str(Path(PYTHON).parent.parent), str(place / "change")]},
     }
 
 
@@ -138,11 +139,14 @@ class Trial:
         grants = [grant if isinstance(grant, str) else grant.model_dump(mode="json") for grant in self.grants]
         plan = plans("root", {"key": TASK, "title": title[:80], "outcome": title, "grants": grants})
         allowed = uses("planner", TASK, "answer_grant", decision="allow", reason="the outcome asks for it")
-        items = [plan, *plays(TASK, self.place / "change", removed), *[allowed] * 2, *[reviews(TASK)] * 2]
+        lines = [f"rm {shlex.quote(path)}" for path in removed]
+        lines.append(f"cp -R --preserve=mode {shlex.quote(str(self.place / 'change'))}/. .")
+        written = reply(role="worker", task=TASK, call=[call("shell", command="\n".join(lines))])
+        items = [plan, written, worker_ends(TASK), *[allowed] * 2, *[reviews(TASK)] * 2]
 
         async def run() -> RunExit:
             bench = Bench(self.place, self.place / "repo")
-            return await bench.run(*items, planner_ends(), judges(), **flags(self.change))
+            return await bench.run(*items, planner_ends(), judges(), **flags(self.change, self.place))
 
         return anyio.run(run)
 
