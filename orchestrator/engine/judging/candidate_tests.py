@@ -81,7 +81,7 @@ class CandidateTester:
         if difference.is_green and (held := await self._judge_with_base_tests()):
             keys += held.receipts
             is_under_base_tests = True
-            difference += self._compare_with_base_tests(difference, held.difference)
+            difference += await self._compare_with_base_tests(difference, held.difference)
         if difference.is_green:
             repeated = await judge_repeated_tests(self.context, self.candidate, self.changes, self._purpose, difference)
             difference, keys = repeated.difference, _move_last(keys, repeated.receipts)
@@ -146,9 +146,13 @@ class CandidateTester:
             return None
         return await self._judge_tree(held.commit, held.tree, self._purpose.with_detail("tests as on its base"))
 
-    def _compare_with_base_tests(self, difference: check.Difference, held: check.Difference) -> check.Difference:
+    async def _compare_with_base_tests(self, difference: check.Difference, held: check.Difference) -> check.Difference:
         """Return what the base's tests say against a change that is green with its own changes to tests."""
-        excused = find_excused_tests((*difference.fixed, *held.lost_tests), self._evolution)
+        excused = frozenset[str]()
+        if tests := (*difference.fixed, *held.lost_tests):
+            base_tree, purpose = await self.context.read_tree_id(self._base), self._purpose.with_detail("its base")
+            before = await self.context.gate.collect_outcomes(self._base, base_tree, purpose)
+            excused = find_excused_tests(tests, self._evolution, before or ())
         held = exclude_lost_tests(held, excused)
         if held.is_unsettled:
             return held

@@ -8,7 +8,7 @@ from functools import cached_property
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.run.grant import AnyGrant, Grant, GrantIntent, merge_grants, read_grants
 from orchestrator.judge.evolution.fates import TestFate, is_fate_granted, trace_tests
-from orchestrator.judge.evolution.inherited_tests import list_heirs
+from orchestrator.judge.evolution.inherited_tests import is_test_method, list_heirs
 from orchestrator.judge.evolution.test_functions import EvolvingTest
 from orchestrator.judge.evolution.test_ids import TestIdIndex
 from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
@@ -44,17 +44,37 @@ class TestEvolution:
     def find_ids(self, test: EvolvingTest, index: TestIdIndex) -> list[str]:
         """Return the ids of a function with all its cases, in all classes that inherit it.
 
-        What runs only in classes of other files has those ids of its name that belong to no function of the change.
+        Which classes of other files inherit it, the ids tell: what is called like it and belongs to no function of the
+        change, in a class that has all tests of its own class. Of a class that no runner takes any namesake will do.
         """
         found = self._find_known_ids(test, index)
-        if found or not test.runs_elsewhere:
+        if not is_test_method(test.function.name):
             return found
-        claimed = set[str]()
+        siblings = self._list_siblings(test)
+        claimed = {*found, *self._list_claimed_ids(test, index)}
+        for name in index.find_namesakes(test.last_name):
+            inherits = test.runs_elsewhere or (len(siblings) > 1 and index.has_beside(name, siblings))
+            if inherits and name not in claimed:
+                found.append(name)
+        return found
+
+    def _list_claimed_ids(self, test: EvolvingTest, index: TestIdIndex) -> Iterator[str]:
+        """Yield the ids of other functions of the same name."""
         for fate in self.fates:
             for other in (fate.old, *fate.successors):
                 if other.key != test.key and other.last_name == test.last_name:
-                    claimed.update(self._find_known_ids(other, index))
-        return [name for name in index.find_namesakes(test.last_name) if name not in claimed]
+                    yield from self._find_known_ids(other, index)
+
+    def _list_siblings(self, test: EvolvingTest) -> set[str]:
+        """Return the names of the tests that a test's class has on the base."""
+        path, name = test.key
+        owner = name.rpartition(".")[0]
+        found = set()
+        for fate in self.fates:
+            other_path, other = fate.old.key
+            if other_path == path and other.rpartition(".")[0] == owner and is_test_method(other):
+                found.add(fate.old.last_name)
+        return found
 
     @cached_property
     def unread_intents(self) -> frozenset[GrantIntent]:

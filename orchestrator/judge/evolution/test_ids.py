@@ -19,7 +19,9 @@ class TestIdIndex:
 
     __test__ = False  # pytest would take it for a test class
 
-    def __init__(self, ids: Iterable[str]) -> None:
+    def __init__(self, ids: Iterable[str], base_ids: Iterable[str] = ()) -> None:
+        """Index `ids`; `base_ids` are those of all tests of the base, where they are known."""
+        self._base = frozenset(map(split_test_id, base_ids))
         self._ids: defaultdict[str, list[tuple[_Parts, str]]] = defaultdict(list)
         for test in ids:
             parts = split_test_id(test)
@@ -45,6 +47,11 @@ class TestIdIndex:
     def find_namesakes(self, name: str) -> list[str]:
         """Return the ids of all functions of a name, without its classes, in any class of any file."""
         return [test for _, test in self._ids.get(name, ())]
+
+    def has_beside(self, test: str, names: Iterable[str]) -> bool:
+        """Return True if the class of a test has tests of all these names on the base."""
+        place = split_test_id(test)[:-1]
+        return all((*place, name) in self._base for name in names)
 
 
 def split_test_id(test: str) -> _Parts:

@@ -117,7 +117,7 @@ def exclude_evolved_tests(
         evolution: what became of the tests of the files that differ, and what may.
     """
     missing, skipped = list(difference.missing_tests), list(difference.newly_skipped)
-    lost, known = TestIdIndex([*missing, *skipped]), TestIdIndex(outcomes)
+    lost, known = TestIdIndex([*missing, *skipped], baseline), TestIdIndex(outcomes, baseline)
     free = {test: outcome for test, outcome in outcomes.items() if test not in baseline}
     traced = set[str]()
     for fate in evolution.fates:
@@ -190,9 +190,14 @@ def _count_passed(outcomes: Iterable[TestOutcome]) -> int:
     return sum(outcome in PASSED_OUTCOMES for outcome in outcomes)
 
 
-def find_excused_tests(tests: Iterable[str], evolution: TestEvolution) -> frozenset[str]:
-    """Return those of some tests that a grant lets say something else, or that went with their code."""
-    index, excused = TestIdIndex(tests), set[str]()
+def find_excused_tests(
+    tests: Iterable[str], evolution: TestEvolution, base_tests: Iterable[str] = ()
+) -> frozenset[str]:
+    """Return those of some tests that a grant lets say something else, or that went with their code.
+
+    `base_tests` are all tests of the base, which tell what classes of other files inherit.
+    """
+    index, excused = TestIdIndex(tests, base_tests), set[str]()
     for fate in evolution.fates:
         if (fate.needs is not None and evolution.allows_fate(fate)) or fate.removed_name:
             excused.update(evolution.find_ids(fate.old, index))

@@ -176,3 +176,12 @@ def test_a_class_that_another_file_of_the_change_imports_or_inherits_has_its_tes
     evolution = TestEvolution([file, heirs], [parse_grant(f"{PATH}::TestSum.test_total:remove")])
     tests = {f"tests.{name}::test_total" for name in ("test_cart.TestSum", "test_list.TestSum", "test_list.TestList")}
     assert find_excused_tests([*tests, "tests.test_other.TestSum::test_total"], evolution) == tests
+
+
+def test_a_class_of_another_file_inherits_if_it_has_all_tests_of_the_changed_one() -> None:
+    own = MIXIN.replace("SumTests", "TestSum") + "\n    def test_empty(self):\n        assert self.sum([]) == 0\n"
+    file = changed(PATH, HEAD + own, HEAD + own.replace("3", "4"))
+    evolution = TestEvolution([file], [parse_grant(f"{PATH}::TestSum.test_total:rewrite")])
+    heir, other = "tests.test_list.TestList::test_total", "tests.test_other.TestOther::test_total"
+    base = [heir, other, "tests.test_list.TestList::test_empty", "tests.test_other.TestOther::test_none"]
+    assert find_excused_tests([heir, other], evolution, base) == {heir}
