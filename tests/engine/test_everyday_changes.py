@@ -5,10 +5,10 @@ histories are looked for below `EVERYDAY_REPOSITORIES` (one clone each, named fo
 `EVERYDAY_PYTHON`, an interpreter that has pytest and what `requires` names. `EVERYDAY_REPORT` names a file that takes a
 line of JSON for each change: how it ended, and why it did not land at once.
 
-The `grants` are those of a planner that knows the task and not the diff. They were chosen by the words of the commit's
-message alone: the tests that the commit touches where it speaks of tests or of another behaviour, with `remove` where
-it speaks of what goes or is reorganised; code where it speaks of linters, types or coverage; and the settings of
-tests, builds and CI that it touches, which a plan names. A plain bug fix or a new feature has no grant.
+The `grants` are those of a planner that knows the task and the base, and not the diff. They were chosen by the commit's
+message: the tests that the commit touches where it speaks of tests or of another behaviour than they may ask for, with
+`remove` where it speaks of what goes or is reorganised; code where it speaks of linters, types or coverage; and the
+settings of tests, builds and CI that it touches, which a plan names. A plain bug fix or a new feature has no grant.
 
 A change that is refused with a grant named is tried further: the task's planner, when it is asked, allows what the
 refusal names, and what no planner may allow a person grants who has the task tried again. `known_refused.json` has the
