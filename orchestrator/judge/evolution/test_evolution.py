@@ -10,10 +10,11 @@ from orchestrator.domain.run.grant import AnyGrant, Grant, GrantIntent, merge_gr
 from orchestrator.judge.evolution.fates import TestFate, is_fate_granted, trace_tests
 from orchestrator.judge.evolution.inherited_tests import is_test_method, list_heirs
 from orchestrator.judge.evolution.test_functions import EvolvingTest
-from orchestrator.judge.evolution.test_ids import TestIdIndex
+from orchestrator.judge.evolution.test_ids import TestIdIndex, list_possible_places
 from orchestrator.judge.files.changed_file import ChangedFile, is_test_path
 from orchestrator.judge.source.python_syntax import parse_python
 
+_MAX_SYMBOLS = 5
 _SUCCEEDING = (GrantIntent.RENAME, GrantIntent.MOVE, GrantIntent.REWRITE)
 
 
@@ -40,6 +41,13 @@ class TestEvolution:
         path, name = fate.old.key
         intent = GrantIntent.REMOVE
         return any(grant.matches_test(path, name, fate.old.used_names, intent) for grant in self._known_grants)
+
+    def may_lose(self, test: str) -> bool:
+        """Return True if a grant lets a test go that stands in no file of the change, so that only its id is known."""
+        for path, name in list_possible_places(test):
+            if any(grant.matches_test(path, name, (), GrantIntent.REMOVE) for grant in self._known_grants):
+                return True
+        return False
 
     def find_ids(self, test: EvolvingTest, index: TestIdIndex) -> list[str]:
         """Return the ids of a function with all its cases, in all classes that inherit it.
@@ -129,6 +137,8 @@ class TestEvolution:
                 yield Grant(paths=(fate.symbol,), may=(_find_intent(fate, found, difference),))
                 unread = [test for test in unread if test not in found]
         paths = tuple(file.path for file in self.unread_files)
+        if not paths:
+            paths = tuple(_iterate_symbols(unread))
         if unread and paths:
             yield Grant(paths=paths, may=(GrantIntent.REMOVE,))
 
@@ -159,6 +169,13 @@ class TestEvolution:
     @cached_property
     def _known_grants(self) -> tuple[Grant, ...]:
         return read_grants(self.grants)
+
+
+def _iterate_symbols(tests: Sequence[str]) -> Iterator[str]:
+    """Yield the likely places of tests of which only the ids are known; of many their files alone."""
+    for test in tests:
+        for path, name in list_possible_places(test)[:1]:
+            yield f"{path}::{name}" if len(tests) <= _MAX_SYMBOLS else path
 
 
 def _find_intent(fate: TestFate, tests: Sequence[str], difference: Difference) -> GrantIntent:

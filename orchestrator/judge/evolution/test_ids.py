@@ -59,3 +59,21 @@ def split_test_id(test: str) -> _Parts:
     name = _AGAIN.sub("", test.partition("[")[0])
     name = name.replace(".py::", "::").replace("::", ".").replace("/", ".")
     return tuple(name.split("."))
+
+
+def list_possible_places(test: str) -> list[tuple[str, str]]:
+    """Return each Python file that an id may be of, with the test's name in it, the likeliest first.
+
+    By custom only classes begin with a capital. Ids of other languages have none.
+    """
+    parts = split_test_id(test)
+    places, unlikely = [], []
+    if not all(map(str.isidentifier, parts)):
+        return []
+    for count in range(len(parts) - 1, 0, -1):
+        place = ("/".join(parts[:count]) + ".py", ".".join(parts[count:]))
+        if parts[count - 1][:1].isupper():
+            unlikely.append(place)
+        else:
+            places.append(place)
+    return [*places, *unlikely]

@@ -147,7 +147,7 @@ def _is_excused_without_source(
     test: str, baseline: Outcomes, outcomes: Outcomes, free: dict[str, TestOutcome], evolution: TestEvolution
 ) -> bool:
     """Return True if a missing test of which no source was read may be gone, or another one stands for it."""
-    if _has_renamed_cases(test, baseline, outcomes):
+    if _has_renamed_cases(test, baseline, outcomes) or evolution.may_lose(test):
         return True
     if GrantIntent.REMOVE in evolution.unread_intents:
         return True

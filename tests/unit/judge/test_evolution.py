@@ -2,11 +2,12 @@
 
 import pytest
 
+from orchestrator.domain.judging.check import Difference, TestOutcome
 from orchestrator.domain.run.grant import GrantIntent, parse_grant
 from orchestrator.judge.evolution.fates import trace_tests
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import ChangedFile
-from orchestrator.judge.gate.changed_test_ids import find_excused_tests
+from orchestrator.judge.gate.changed_test_ids import exclude_evolved_tests, find_excused_tests
 from tests.unit.judge.changes import changed
 
 PATH = "tests/test_cart.py"
@@ -185,3 +186,14 @@ def test_a_class_of_another_file_inherits_if_it_has_all_tests_of_the_changed_one
     heir, other = "tests.test_list.TestList::test_total", "tests.test_other.TestOther::test_total"
     base = [heir, other, "tests.test_list.TestList::test_empty", "tests.test_other.TestOther::test_none"]
     assert find_excused_tests([heir, other], evolution, base) == {heir}
+
+
+def test_a_missing_test_of_a_file_that_is_not_changed_can_be_granted_by_its_id() -> None:
+    lost = ["bench.test_first.TestFirst::test_one[1]", "app > adds"]
+    settings = changed("pyproject.toml", "", "x = 1\n")
+    difference = Difference(missing_tests=tuple(lost))
+    (needed,) = TestEvolution([settings], []).list_needed_grants(difference, with_failures=False)
+    assert needed == parse_grant("bench/test_first.py::TestFirst.test_one:remove")
+    evolution = TestEvolution([settings], [needed])
+    outcomes = dict.fromkeys(lost, TestOutcome.PASSED)
+    assert exclude_evolved_tests(difference, outcomes, {}, evolution).missing_tests == ("app > adds",)
