@@ -1,7 +1,7 @@
 """Making recorded calls again in plain Python and in a bare test, to see which results depend on being tested.
 
-A result counts against a change if it is another one outside any test run, twice, and the recorded one again in a test
-that has nothing of the project's: neither chance nor a fixture, a setting or a place then explains the difference.
+A result counts against a change if it is another one outside any test run, twice, and the recorded one again, five
+times, in a test that has nothing of the project's: neither chance nor a fixture, a setting or a place explains that.
 """
 
 import base64
@@ -26,6 +26,8 @@ _RESULTS = "ORCHESTRATE_CALLS"
 _TIMEOUT_S = 120.0
 _OUTPUT_BYTES = 1024 * 1024
 _MAX_CALLS, _MAX_CHARS, _MAX_MODULES = 400, 1024 * 1024, 100
+_CONFIRMATIONS = 5
+"""One of few results that a function draws at random may be the recorded one in a test once, and not beside it."""
 _NAMES = ("main", "run", "start", "job", "serve", "report", "update", "sync", "tool", "cli", "daily", "import_data")
 _SET_UP = f"""\
 IFS= read -r _name; IFS= read -r _python; IFS= read -r _text; exec </dev/null >/dev/null 2>&1
@@ -80,14 +82,16 @@ class CallReplayer:
         self, workspace: Workspace, calls: Sequence[FunctionCall], python: str
     ) -> tuple[TestAwareCall, ...]:
         """Return those calls that end as recorded in a test of ours, and otherwise beside it, all in one world."""
-        in_test = await self._run_test(workspace, calls, python)
         outside = await self._run_plain(workspace, calls, python)
-        with_arguments = await self._run_plain(workspace, calls, python, has_argv=True)
+        suspects = [number for number, call in enumerate(calls) if _is_other(call, outside.get(number))]
+        for _ in range(_CONFIRMATIONS):
+            in_test = await self._run_test(workspace, calls, python) if suspects else {}
+            suspects = [number for number in suspects if _is_recorded(calls[number], in_test.get(number))]
+        with_arguments = await self._run_plain(workspace, calls, python, has_argv=True) if suspects else {}
         aware = []
-        for number, call in enumerate(calls):
-            if number in in_test and not _is_other(call, in_test[number]) and _is_other(call, outside.get(number)):
-                is_explained = number in with_arguments and not _is_other(call, with_arguments[number])
-                aware.append(TestAwareCall(call, outside[number].shown, is_explained))
+        for number in suspects:
+            is_explained = _is_recorded(calls[number], with_arguments.get(number))
+            aware.append(TestAwareCall(calls[number], outside[number].shown, is_explained))
         return tuple(aware)
 
     @asynccontextmanager
@@ -159,6 +163,11 @@ def parse_endings(content: bytes, limit: int) -> Endings:
         if isinstance(number, int) and 0 <= number < limit:
             found[number] = CallEnding(str(ending), str(digest), str(shown)[:200])
     return found
+
+
+def _is_recorded(call: FunctionCall, ending: CallEnding | None) -> bool:
+    """Return True if a call ended as it was recorded; False if it could not be made."""
+    return ending is not None and not _is_other(call, ending)
 
 
 def _is_other(call: FunctionCall, ending: CallEnding | None) -> bool:
