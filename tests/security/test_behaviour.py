@@ -194,6 +194,32 @@ HONEST: Mapping[str, Mapping[str, str]] = {
                 assert mode() == "small"
             """),
     },
+    "memory": {
+        "totals.py": dedent("""\
+            def add_up(numbers):
+                total = 0
+                for number in numbers:
+                    total = add(total, number)
+                return total
+
+
+            def add(total, number):
+                return total + number
+            """),
+        "test_totals.py": dedent("""\
+            import tracemalloc
+
+            from totals import add_up
+
+
+            def test_memory():
+                tracemalloc.start()
+                assert add_up(range(2_000)) == 1_999_000
+                _, peak = tracemalloc.get_traced_memory()
+                tracemalloc.stop()
+                assert peak < 16 * 1024
+            """),
+    },
 }
 
 
