@@ -16,8 +16,8 @@ def list_held_back_tests(facts: ChangeFacts) -> tuple[str, ...]:
     """Return the changed tests whose base versions the candidate's code has to pass as well; new ones as absent.
 
     So are files that are surely support, which may only have gained something. Not among them is what the plan lets be
-    rewritten, a file in which all that is not granted, or went with its code, says what it said, and what these two
-    import: a module that is new or has only gained. Blocks.
+    rewritten, a file in which all that is not granted, or went with its code, says what it said, a new file to which
+    tests of these two moved, and what all of them import: a module that is new or has only gained. Blocks.
     """
     spared = _list_spared_files(facts)
     held: dict[str, ChangedFile] = {}
@@ -31,8 +31,24 @@ def list_held_back_tests(facts: ChangeFacts) -> tuple[str, ...]:
             kept[file.path] = file.after or b""
         else:
             held[file.path] = file
+    for path in _list_moved_files(facts, kept):
+        if path in held and held[path].is_new:
+            kept[path] = held.pop(path).after or b""
     imported = set(_iterate_imported_modules(held, kept))
     return tuple(path for path in held if path not in imported)
+
+
+def _list_moved_files(facts: ChangeFacts, kept: Collection[str]) -> list[str]:
+    """Return the files that have tests of files that are kept, with the `__init__.py` of their directories."""
+    found: dict[str, None] = {}
+    for fate in facts.evolution.fates:
+        if fate.old.key[0] in kept:
+            for successor in fate.successors:
+                found[successor.function.path] = None
+    for path in [*found]:
+        for folder in PurePosixPath(path).parents:
+            found[str(folder / "__init__.py")] = None
+    return [*found]
 
 
 def _iterate_imported_modules(held: Mapping[str, ChangedFile], kept: Mapping[str, bytes]) -> Iterator[str]:

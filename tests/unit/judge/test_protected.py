@@ -327,6 +327,16 @@ def test_what_granted_tests_import_stays_with_them_if_it_is_new_or_has_only_gain
     assert "tests/more.py" in list_held_back_tests(ChangeFacts(files, grants=grants))
 
 
+def test_where_granted_tests_moved_to_stays_as_well() -> None:
+    files = [
+        changed("tests/test_calc.py", TEST, None),
+        changed("tests/calc/test_calc.py", None, TEST),
+        changed("tests/calc/__init__.py", None, b""),
+        changed("tests/calc/test_more.py", None, TEST.replace(b"test_", b"test_more_")),
+    ]
+    assert list_held_back_tests(ChangeFacts(files, grants=("tests/test_calc.py",))) == ("tests/calc/test_more.py",)
+
+
 def test_a_file_that_was_not_read_is_red_where_its_content_would_have_counted() -> None:
     for path in ("src/app.py", "pyproject.toml"):
         (reason,) = red(ChangedFile(path, None, None, old_mode="100644", new_mode="100644"))
