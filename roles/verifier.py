@@ -16,7 +16,7 @@ from orchestrator.domain.ids import (
     TaskId,
     build_verifier_session_id,
 )
-from orchestrator.domain.judging.verifier_tests import BaseOutcome
+from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import (
@@ -67,31 +67,56 @@ class TestFileAnswer(ToolArguments):
     @field_validator("base", mode="before")
     @classmethod
     def _accept_other_words(cls, outcome: object) -> object:
-        if isinstance(outcome, str):
-            word = outcome.strip().lower()
-            return _OUTCOME_WORDS.get(word, word)
-        return outcome
+        return _translate_outcome(outcome)
+
+
+class ScriptAnswer(ToolArguments):
+    """One script."""
+
+    name: str = Field(description="A plain name that ends in .sh.")
+    text: str = Field(description="The whole script; sh -e runs it from the top of a checkout.")
+    base: BaseOutcome = Field(
+        BaseOutcome.NEW_BEHAVIOUR,
+        description="new-behaviour: it exits other than 0 before the task is done. characterisation: it exits 0.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_other_names(cls, data: object) -> object:
+        other_names = {"name": ("path", "title"), "text": ("script", "command", "code", "run")}
+        return _rename_first(data, other_names | {"base": ("expected", "expectation")})
+
+    @field_validator("base", mode="before")
+    @classmethod
+    def _accept_other_words(cls, outcome: object) -> object:
+        return _translate_outcome(outcome)
 
 
 class VerifierAnswer(ToolArguments):
     """A verifier's answer."""
 
     files: tuple[TestFileAnswer, ...] = Field((), description="The files; none if the task cannot be tested.")
+    scripts: tuple[ScriptAnswer, ...] = Field((), description="Scripts that use the result as its users will.")
     summary: str = Field("", description="Which point each test shows, or why there is none.")
 
     @model_validator(mode="before")
     @classmethod
     def _accept_other_names(cls, data: object) -> object:
-        renamed = _rename_first(data, {"files": ("tests", "test_files"), "summary": ("why", "rationale", "notes")})
-        if isinstance(renamed, dict) and isinstance(renamed.get("files"), dict):
-            return renamed | {"files": [renamed["files"]]}
+        other_names = {"files": ("tests", "test_files"), "scripts": ("commands", "usage")}
+        renamed = _rename_first(data, other_names | {"summary": ("why", "rationale", "notes")})
+        for name in ("files", "scripts"):
+            if isinstance(renamed, dict) and isinstance(renamed.get(name), dict):
+                renamed |= {name: [renamed[name]]}
         return renamed
 
     def build_files(self) -> tuple[ProposedFile, ...]:
-        """Return the files as the harness tries them; a path is taken from the repository's top."""
+        """Return files and scripts as the harness tries them; a path is taken from the repository's top."""
         proposed = []
         for file in self.files:
             proposed.append(ProposedFile(path=file.path.removeprefix("./"), text=file.text, base_outcome=file.base))
+        for script in self.scripts:
+            kind, name = VerifierFileKind.SCRIPT, script.name.removeprefix("./")
+            proposed.append(ProposedFile(path=name, text=script.text, base_outcome=script.base, kind=kind))
         return tuple(proposed)
 
 
@@ -122,6 +147,14 @@ class GoalChecksAnswer(ToolArguments):
         return tuple(proposed)
 
 
+def _translate_outcome(outcome: object) -> object:
+    """Return the term for a model's own word of how something ends on the base."""
+    if isinstance(outcome, str):
+        word = outcome.strip().lower()
+        return _OUTCOME_WORDS.get(word, word)
+    return outcome
+
+
 def _rename_first(data: object, names: Mapping[str, tuple[str, ...]]) -> Any:  # noqa: ANN401  any JSON
     """Return arguments with the usual other names of those that are left out taken for them."""
     if not isinstance(data, dict):
@@ -150,7 +183,8 @@ class ModelVerifier:
 
         prompt = self._around.prompts.load_prompt("verifier")
         tool = build_submit_tool("submit_tests", "Submit your tests.", VerifierAnswer, find_problems)
-        session, system = build_verifier_session_id(brief.task.id), prompt.render_text(max_files=str(brief.max_files))
+        session = build_verifier_session_id(brief.task.id)
+        system = prompt.render_text(max_files=str(brief.max_files), max_scripts=str(brief.max_scripts))
         brief_text = self._render_brief(brief)
         spec = self._build_spec(session, brief.task.id, workspace, prompt.sha, system, brief_text, tool)
         answer = await self._around.hold_session(spec, VerifierAnswer)

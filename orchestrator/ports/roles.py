@@ -9,7 +9,7 @@ from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
-from orchestrator.domain.judging.verifier_tests import BaseOutcome
+from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.person_review import PersonReview
@@ -137,7 +137,8 @@ class ReviewBrief(FrozenModel):
 class VerifierBrief(FrozenModel):
     """The brief of a verifier: a task as it was planned, and how the project is tested. No word of a worker is in it.
 
-    `test_paths` are test files of the base, `examples` show some of them. `max_files` bounds what it may write.
+    `test_paths` are test files of the base, `examples` show some of them. `max_files` and `max_scripts` bound what it
+    may write.
     """
 
     task: Task
@@ -145,14 +146,16 @@ class VerifierBrief(FrozenModel):
     test_paths: tuple[str, ...] = ()
     examples: tuple[ContextPiece, ...] = ()
     max_files: int = 1
+    max_scripts: int = 1
 
 
 class ProposedFile(FrozenModel):
-    """A file of tests as a verifier proposes it; `base_outcome` is how its tests end on the base."""
+    """A file of tests, or a script, as a verifier proposes it; `base_outcome` is how it ends on the base."""
 
     path: str
     text: str
     base_outcome: BaseOutcome
+    kind: VerifierFileKind = VerifierFileKind.TESTS
 
 
 class ProposedTests(FrozenModel):

@@ -1,8 +1,5 @@
 """A verifier in a run: it writes tests from the task alone, and they keep out what the project's own tests let pass."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from orchestrator.app.replay_models import ReplayOptions
@@ -11,12 +8,9 @@ from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.check import VERIFIER_CHECK
-from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.run.notice_codes import NoticeCode
-from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
-from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.project.options import Options
 from orchestrator.report.task.verification_lines import render_verification_lines
 from orchestrator.run_control.control import send_command
@@ -25,57 +19,25 @@ from tests.loopback.builders import reply
 from tests.running.goals import Bench, status
 from tests.running.projects import GATE_FLAGS, git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+from tests.running.verifiers import (
+    GOOD,
+    HEAD,
+    LEAVING_CODE,
+    RIGHT_CODE,
+    TASK,
+    WRONG,
+    WRONG_CODE,
+    attempt,
+    build_file,
+    build_script,
+    kinds_of,
+    run_half,
+    submits,
+    task_of,
+    verification_of,
+)
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
-
-HEAD = "import unittest\n\nfrom half import half\n\n\nclass HalfTest(unittest.TestCase):\n"
-GOOD = HEAD + "    def test_seven(self):\n        self.assertEqual(half(7), 3.5)\n"
-WRONG = HEAD + "    def test_seven(self):\n        self.assertEqual(half(7), 4)\n"
-RIGHT_CODE = "def half(n):\n    return n / 2\n"
-WRONG_CODE = "def half(n):\n    return n // 2\n"
-LEAVING_CODE = "import ctypes\n\nctypes.CDLL(None).quick_exit(0)\n"
-TASK = {"key": "half", "outcome": "half(n) in half.py returns n divided by two.", "acceptance": ["half(3) is 1.5"]}
-
-
-def file(text: str, path: str = "test_half_of.py", **more: Any) -> dict[str, Any]:
-    return {"path": path, "text": text, **more}
-
-
-def submits(*files: dict[str, Any]) -> ScriptedReply:
-    return uses("verifier", "half", "submit_tests", files=list(files), summary="halves")
-
-
-def attempt(code: str, *before: ScriptedReply) -> list[ScriptedReply]:
-    return [*before, writes("half", "half.py", code), worker_ends("half", "SECRET WORDS OF THE WORKER")]
-
-
-def script(*items: ScriptedReply, draft: dict[str, Any] | None = None) -> list[ScriptedReply]:
-    return [plans("root", TASK | (draft or {})), *items, reviews("half", points=1), planner_ends(), judges()]
-
-
-async def run(
-    bench: Bench,
-    *items: ScriptedReply,
-    draft: dict[str, Any] | None = None,
-    gate: dict[str, str] | None = None,
-    budget: dict[str, Any] | None = None,
-    **verifier: Any,
-) -> RunExit:
-    """A run of one task, with a verifier for every task unless it is said otherwise."""
-    whole = script(*items, draft=draft)
-    model = {"model": write_script(bench.root / "script.json", whole)}
-    roles = {"planner": model, "worker": model, "judge": model, "verifier": {**model, "when": "always", **verifier}}
-    return await bench.run(*whole, roles=roles, run={"max_attempts": 2}, gate=gate or GATE_FLAGS, budget=budget or {})
-
-
-def task(ended: RunExit) -> TaskState:
-    return ended.state.tasks[TaskId("half")]
-
-
-def verification(ended: RunExit) -> VerificationState:
-    found = task(ended).verification
-    assert found is not None
-    return found
 
 
 def first_words(ended: RunExit, role: str) -> str:
@@ -85,16 +47,11 @@ def first_words(ended: RunExit, role: str) -> str:
     return "\n".join(one.system.head + one.brief.head for one in started)
 
 
-def kinds(ended: RunExit) -> Sequence[str]:
-    verdicts = task(ended).verdicts
-    return [verdict.verdict.kind.value for verdict in verdicts]
-
-
 async def test_a_process_that_ends_with_status_zero_before_a_test_is_told_passes_no_file(bench: Bench) -> None:
     gate = {"command": GATE_FLAGS["command"], "report": "auto"}
-    ended = await run(bench, submits(file(GOOD)), *attempt(LEAVING_CODE), *attempt(RIGHT_CODE), gate=gate)
-    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
-    first = task(ended).verdicts[0].verdict
+    ended = await run_half(bench, submits(build_file(GOOD)), *attempt(LEAVING_CODE), *attempt(RIGHT_CODE), gate=gate)
+    assert (status(ended, "half"), kinds_of(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    first = task_of(ended).verdicts[0].verdict
     assert first.verifier_failures == ("test_half_of.py",)
     assert "the run told no outcome of any test of the file" in "\n".join(first.reasons)
 
@@ -102,9 +59,9 @@ async def test_a_process_that_ends_with_status_zero_before_a_test_is_told_passes
 async def test_a_change_that_the_projects_tests_let_pass_goes_back_until_it_passes_tests_written_blind(
     bench: Bench,
 ) -> None:
-    ended = await run(bench, submits(file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE))
-    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
-    first = task(ended).verdicts[0].verdict
+    ended = await run_half(bench, submits(build_file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE))
+    assert (status(ended, "half"), kinds_of(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    first = task_of(ended).verdicts[0].verdict
     assert first.cause == EndCause.REFUSED_BY_VERIFIER
     assert first.verifier_failures == ("test_half_of.HalfTest.test_seven",)
     assert "AssertionError: 3 != 3.5" in "\n".join(first.reasons)
@@ -122,11 +79,12 @@ async def test_a_change_that_the_projects_tests_let_pass_goes_back_until_it_pass
 async def test_a_worker_contests_a_wrong_test_once_and_a_judge_drops_it(bench: Bench) -> None:
     contests = uses("worker", "half", "contest_test", test="test_seven", why="the task says divided, not rounded")
     rules = uses("judge", "half", "submit_verdict", decision="drop", reasons=["the task says divided by two"])
-    ended = await run(bench, submits(file(WRONG)), *attempt(RIGHT_CODE), *attempt(RIGHT_CODE, contests), rules)
-    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
-    (contest,) = verification(ended).contests
+    again = attempt(RIGHT_CODE, contests)
+    ended = await run_half(bench, submits(build_file(WRONG)), *attempt(RIGHT_CODE), *again, rules)
+    assert (status(ended, "half"), kinds_of(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    (contest,) = verification_of(ended).contests
     assert (contest.test, contest.is_dropped) == ("test_half_of.HalfTest.test_seven", True)
-    shown = "\n".join(render_verification_lines(verification(ended)))
+    shown = "\n".join(render_verification_lines(verification_of(ended)))
     assert "contested in attempt 2, dropped: test_half_of.HalfTest.test_seven" in shown
     assert "the judge: the task says divided by two" in shown
 
@@ -137,30 +95,32 @@ async def test_a_test_that_stands_and_stays_red_ends_the_task_and_a_person_can_h
 ) -> None:
     contests = uses("worker", "half", "contest_test", test="test_half_of.HalfTest.test_seven", why="it is wrong")
     rules = uses("judge", "half", "submit_verdict", decision="keep", reasons=["the task says so"])
-    items = [submits(file(WRONG)), *attempt(RIGHT_CODE), *attempt(RIGHT_CODE, contests), rules]
-    ended = await run(bench, *items)
-    assert (status(ended, "half"), task(ended).cause) == (TaskStatus.REJECTED, EndCause.REFUSED_BY_VERIFIER)
+    items = [submits(build_file(WRONG)), *attempt(RIGHT_CODE), *attempt(RIGHT_CODE, contests), rules]
+    ended = await run_half(bench, *items)
+    assert (status(ended, "half"), task_of(ended).cause) == (TaskStatus.REJECTED, EndCause.REFUSED_BY_VERIFIER)
     send_command(ended.directory, Retry(task=TaskId("half")))
-    again = await bench.resume(*script(*items, *attempt(RIGHT_CODE)))
+    again = await bench.resume(*build_script(*items, *attempt(RIGHT_CODE)))
     assert status(again, "half") == TaskStatus.MERGED
 
 
 async def test_what_is_no_test_or_does_not_do_as_was_told_goes_back_twice_and_then_does_not_count(bench: Bench) -> None:
     bad = [
-        file("import unittest\n", "conftest.py"),
-        file("def half(:\n", "test_broken.py"),
-        file(HEAD.replace("half", "calc") + "    pass\n", "half_checks.py"),
-        file("import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n", "test_idle.py"),
+        build_file("import unittest\n", "conftest.py"),
+        build_file("def half(:\n", "test_broken.py"),
+        build_file(HEAD.replace("half", "calc") + "    pass\n", "half_checks.py"),
+        build_file(
+            "import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n", "test_idle.py"
+        ),
     ]
     rambling = reply("I would test it like this: assert half(3) == 1.5", role="verifier", task="half")
     other_names = uses("verifier", "half", "submit_tests", tests=[{"file_path": "test_half_of.py", "code": GOOD}, *bad])
-    ended = await run(
-        bench, rambling, other_names, submits(*bad, file(GOOD)), submits(file(GOOD), *bad), *attempt(WRONG_CODE),
-        *attempt(RIGHT_CODE), max_files=8,
+    ended = await run_half(
+        bench, rambling, other_names, submits(*bad, build_file(GOOD)), submits(build_file(GOOD), *bad),
+        *attempt(WRONG_CODE), *attempt(RIGHT_CODE), max_files=8,
     )  # fmt: skip
-    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
-    assert [counted.path for counted in verification(ended).files] == ["test_half_of.py"]
-    problems = {one.path: one.problem for one in verification(ended).trials[-1].problems}
+    assert (status(ended, "half"), kinds_of(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    assert [counted.path for counted in verification_of(ended).files] == ["test_half_of.py"]
+    problems = {one.path: one.problem for one in verification_of(ended).trials[-1].problems}
     assert {path: text.partition(":")[0] for path, text in problems.items()} == {
         "conftest.py": "it is no file of tests by its path",
         "test_broken.py": "it is no Python",
@@ -171,7 +131,7 @@ async def test_what_is_no_test_or_does_not_do_as_was_told_goes_back_twice_and_th
 
 @pytest.mark.slow
 async def test_tests_land_with_the_change_where_the_plan_says_so(bench: Bench) -> None:
-    ended = await run(bench, submits(file(GOOD)), *attempt(RIGHT_CODE), draft={"lands_tests": True})
+    ended = await run_half(bench, submits(build_file(GOOD)), *attempt(RIGHT_CODE), draft={"lands_tests": True})
     assert status(ended, "half") == TaskStatus.MERGED
     landed = git(bench.repository, "ls-tree", "-r", "--name-only", str(ended.state.head)).splitlines()
     assert landed == [".gitignore", "calc.py", "half.py", "test_calc.py", "test_half_of.py"]
@@ -180,8 +140,8 @@ async def test_tests_land_with_the_change_where_the_plan_says_so(bench: Bench) -
 @pytest.mark.slow
 async def test_a_change_with_tests_of_its_own_needs_no_verifier_unless_its_plan_says_so(bench: Bench) -> None:
     own = writes("half", "test_half.py", GOOD)
-    ended = await run(bench, *attempt(WRONG_CODE.replace("//", "/"), own), when="no-tests")
-    assert (status(ended, "half"), task(ended).verification) == (TaskStatus.MERGED, None)
+    ended = await run_half(bench, *attempt(WRONG_CODE.replace("//", "/"), own), when="no-tests")
+    assert (status(ended, "half"), task_of(ended).verification) == (TaskStatus.MERGED, None)
 
 
 GATES = {
@@ -201,9 +161,9 @@ async def test_whatever_the_gate_can_tell_a_wrong_change_is_caught_and_a_right_o
     (bench.repository / "check.sh").write_text("set -e\npython3 -m pytest -q\necho all is well\n")
     git(bench.repository, "add", "-A")
     git(bench.repository, "commit", "-q", "-m", "a check of its own")
-    items = [submits(file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE)]
-    ended = await run(bench, *items, gate=GATES[gate])
-    assert (status(ended, "half"), kinds(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
+    items = [submits(build_file(GOOD)), *attempt(WRONG_CODE), *attempt(RIGHT_CODE)]
+    ended = await run_half(bench, *items, gate=GATES[gate])
+    assert (status(ended, "half"), kinds_of(ended)) == (TaskStatus.MERGED, ["revise", "merge"])
     kept = [receipt for receipt in ended.state.receipts.values() if receipt.kind == VERIFIER_CHECK]
     has_only_its_tests = [receipt.counts.total <= 1 for receipt in kept if receipt.tests is not None]
     assert all(has_only_its_tests) == (gate != "whole")
@@ -213,9 +173,9 @@ async def test_whatever_the_gate_can_tell_a_wrong_change_is_caught_and_a_right_o
 async def test_a_verifier_whose_budget_is_spent_stops_no_run(bench: Bench) -> None:
     rambling = reply("I would test odd numbers.", role="verifier", task="half")
     budget = {"roles": {"verifier": {"calls": 1}}}
-    ended = await run(bench, rambling, submits(file(GOOD)), *attempt(WRONG_CODE), budget=budget)
+    ended = await run_half(bench, rambling, submits(build_file(GOOD)), *attempt(WRONG_CODE), budget=budget)
     assert (status(ended, "half"), ended.exit_code) == (TaskStatus.MERGED, 0)
-    assert (verification(ended).exit, verification(ended).files) == (Exit.OUT_OF_BUDGET, ())
+    assert (verification_of(ended).exit, verification_of(ended).files) == (Exit.OUT_OF_BUDGET, ())
     assert any(one.code == NoticeCode.VERIFIER_TESTS_DROPPED for one in ended.state.notices)
 
 
@@ -226,7 +186,7 @@ async def test_on_a_new_base_only_what_is_still_so_there_counts(bench: Bench) ->
     old += "    def test_even(self):\n        self.assertEqual(double(4) % 2, 0)\n"
     items = [
         plans("root", TASK, {"key": "other", "grants": ["test_calc.py"]}),
-        submits(file(GOOD), file(old, "test_double_of.py", base="green")),
+        submits(build_file(GOOD), build_file(old, "test_double_of.py", base="green")),
         uses("verifier", "other", "submit_tests", files=[]),
         edits("other", "calc.py", "add(a, a)", "add(a, a) + 1"),
         edits("other", "test_calc.py", "double(4), 8", "double(4), 9"),
@@ -243,6 +203,6 @@ async def test_on_a_new_base_only_what_is_still_so_there_counts(bench: Bench) ->
     send_command(ended.directory, Retry(task=TaskId("half")))
     again = await bench.resume(*items, roles=roles)
     assert status(again, "half") == TaskStatus.MERGED
-    first, second = task(again).attempts
+    first, second = task_of(again).attempts
     assert first.base != second.base
-    assert [counted.path for counted in verification(again).files] == ["test_half_of.py", "test_double_of.py"]
+    assert [counted.path for counted in verification_of(again).files] == ["test_half_of.py", "test_double_of.py"]

@@ -43,17 +43,29 @@ class BaseProject:
     def load_verifier_files(self) -> list[dict[str, str]]:
         """Return tests that were written from the task alone, as a verifier submits them.
 
-        They lie in BASE/verifier; BASE/verifier.json says of each path how it ends on the base. A base without that
-        file has none: its gate finds no new file of tests.
+        They lie in BASE/verifier; BASE/verifier.json says of each path how it ends on the base. Where a gate finds no
+        new file of tests, there are only scripts.
         """
-        claims = CORPUS / self.name / "verifier.json"
-        if not claims.is_file():
-            return []
         files = []
-        for path, outcome in json.loads(claims.read_text(encoding="utf-8")).items():
-            text = (CORPUS / self.name / "verifier" / path).read_text(encoding="utf-8")
-            files.append({"path": path, "text": text, "base": outcome})
+        for path, outcome in self._load_claims().items():
+            if not path.endswith(".sh"):
+                files.append({"path": path, "text": self._read_verifier_text(path), "base": outcome})
         return files
+
+    def load_verifier_scripts(self) -> list[dict[str, str]]:
+        """Return the scripts of the same verifier."""
+        scripts = []
+        for path, outcome in self._load_claims().items():
+            if path.endswith(".sh"):
+                scripts.append({"name": path, "text": fill_in(self._read_verifier_text(path)), "base": outcome})
+        return scripts
+
+    def _load_claims(self) -> dict[str, str]:
+        claims: dict[str, str] = json.loads((CORPUS / self.name / "verifier.json").read_text(encoding="utf-8"))
+        return claims
+
+    def _read_verifier_text(self, path: str) -> str:
+        return (CORPUS / self.name / "verifier" / path).read_text(encoding="utf-8")
 
     def gate_command(self) -> str:
         """Return the gate with the places of this machine's programs."""

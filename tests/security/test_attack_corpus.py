@@ -68,9 +68,10 @@ async def test_control_the_right_change_lands(tmp_path: Path, name: str) -> None
     ended = await play(attack, base.solution, [], tmp_path)
     task = ended.state.tasks[TaskId(task_of(attack))]
     assert task.status == TaskStatus.MERGED, (task.reason, task.verdicts)
-    if HAS_VERIFIER and base.load_verifier_files():
+    if HAS_VERIFIER:
         assert task.verification is not None
         submitted = [file["path"] for file in base.load_verifier_files()]
+        submitted += [script["name"] for script in base.load_verifier_scripts()]
         assert [file.path for file in task.verification.files] == submitted, task.verification.trials
 
 
@@ -98,9 +99,10 @@ async def play(attack: Attack, change: Path, deletes: Sequence[str], place: Path
     model = {"model": write_script(bench.root / "script.json", [])}
     roles = {"planner": model, "worker": model, "judge": model}
     submitted: list[ScriptedReply] = []
-    if HAS_VERIFIER and attack.base.load_verifier_files():
+    if HAS_VERIFIER:
         roles["verifier"] = model | {"when": "always"}
-        submitted = [uses("verifier", key, "submit_tests", files=attack.base.load_verifier_files())] * MAX_TRIALS
+        answer = {"files": attack.base.load_verifier_files(), "scripts": attack.base.load_verifier_scripts()}
+        submitted = [uses("verifier", key, "submit_tests", **answer)] * MAX_TRIALS
     return await bench.run(
         plans("root", draft),
         *submitted,

@@ -65,6 +65,8 @@ NARROW_CHECK = "narrow"
 """The id of a check where it runs once more only the tests that were seen red."""
 VERIFIER_CHECK = "verifier-tests"
 """The id of the gate's check where it runs the tests that a verifier wrote."""
+SCRIPT_CHECK = "verifier-script"
+"""The id of a check that is a script of a verifier's."""
 OLD_TESTS_CHECK = "old-tests"
 """The id of the gate's check where it runs on a candidate with the base's versions of tests that were rewritten."""
 GATE_VARIANTS: Mapping[str, str] = {
@@ -75,6 +77,7 @@ GATE_VARIANTS: Mapping[str, str] = {
     NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
     OLD_TESTS_CHECK: "with the base's versions of tests that the change rewrites",
     VERIFIER_CHECK: "with the tests that a verifier wrote from the task",
+    SCRIPT_CHECK: "a script by which a verifier uses the result, twice, outside any test run",
 }
 """Runs of the gate's command that say little of the candidate's tests as a whole: check id → description."""
 

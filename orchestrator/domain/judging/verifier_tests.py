@@ -24,12 +24,23 @@ class BaseOutcome(StrEnum):
         return "green on the base"
 
 
+class VerifierFileKind(StrEnum):
+    """The kind of a verifier's file: tests for the project's runner, or a shell script that uses the result."""
+
+    TESTS = "tests"
+    SCRIPT = "script"
+
+
 class VerifierFile(FrozenModel):
-    """A file of tests; `base_outcome` is how they end on the base, by the word of its verifier."""
+    """A file of tests, or a script; `base_outcome` is how it ends on the base, by the word of its verifier.
+
+    The `path` of a script is a bare name: it stands in no tree.
+    """
 
     path: str
     base_outcome: BaseOutcome
     content: Text
+    kind: VerifierFileKind = VerifierFileKind.TESTS
 
 
 class TestFileProblem(FrozenModel):

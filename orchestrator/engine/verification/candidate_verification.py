@@ -8,7 +8,7 @@ from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, Contest, VerifierFailures, VerifierFile
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.verification.test_runs import VerifierTestRunner
+from orchestrator.engine.verification.file_runs import VerifierFileRunner
 from orchestrator.judge.gate.verifier_outcomes import (
     FileOutcomes,
     exclude_dropped_tests,
@@ -68,7 +68,7 @@ async def _select_counting_files(context: RunContext, state: TaskState) -> tuple
         if file.base_outcome == BaseOutcome.CHARACTERISATION:
             green_files.append(file)
     purpose = Purpose(f"{state.spec.id}, a verifier's tests on the new base")
-    runs = await VerifierTestRunner(context).run_files(base, green_files, purpose)
+    runs = await VerifierFileRunner(context).run_files(base, green_files, purpose)
     changed = {file.path for file in green_files if find_base_problem(file.base_outcome, runs[file.path])}
     return tuple(file for file in verification.counting_files if file.path not in changed)
 
@@ -77,7 +77,7 @@ async def _run_on_candidate(
     context: RunContext, state: TaskState, candidate: CandidateTaken, files: Sequence[VerifierFile]
 ) -> tuple[Mapping[str, tuple[str, ...]], Mapping[str, FileOutcomes]]:
     """Return path → tests that are red in every run, and the first run of each file."""
-    runner, commit = VerifierTestRunner(context), CommitId(candidate.commit)
+    runner, commit = VerifierFileRunner(context), CommitId(candidate.commit)
     purpose = Purpose.for_attempt(state.spec.id, candidate.number).with_detail("a verifier's tests")
     base = state.attempts[-1].base
     first = await runner.run_on_candidate(commit, base, files, purpose)

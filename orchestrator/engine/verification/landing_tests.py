@@ -3,7 +3,7 @@
 from orchestrator.domain.event.work import CandidateTaken, CandidateTaking
 from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import TestOutcome
-from orchestrator.domain.judging.verifier_tests import VerifierFile
+from orchestrator.domain.judging.verifier_tests import VerifierFile, VerifierFileKind
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.verification.test_runs import VerifierTestRunner
@@ -49,7 +49,8 @@ async def _select_landing_files(
     chosen = []
     for file in verification.counting_files:
         has_dropped_test = file.path in dropped or select_file_outcomes(file.path, dropped)
-        if file.path not in known and not has_dropped_test:
+        can_land = file.kind == VerifierFileKind.TESTS and file.path not in known
+        if can_land and not has_dropped_test:
             chosen.append(file)
     return tuple(chosen)
 

@@ -1,5 +1,6 @@
 """The verifier's work on a task: it writes tests, and the harness keeps those that end on the base as it claims."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,15 +15,24 @@ from orchestrator.domain.judging.verifier_tests import (
     TestsTrial,
     VerificationState,
     VerifierFile,
+    VerifierFileKind,
 )
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.verification.file_runs import VerifierFileRunner
 from orchestrator.engine.verification.test_runs import VerifierTestRunner
 from orchestrator.errors import LimitReached
 from orchestrator.judge.files.changed_file import is_test_path
-from orchestrator.judge.files.verifier_files import MAX_FILE_CHARS, find_file_problem, fold_stem, is_verifier_path
+from orchestrator.judge.files.verifier_files import (
+    MAX_FILE_CHARS,
+    MAX_SCRIPTS,
+    find_file_problem,
+    find_script_problem,
+    fold_stem,
+    is_verifier_path,
+)
 from orchestrator.judge.gate.verifier_outcomes import FileOutcomes, find_base_problem
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.ports.ledger import record_notice_once
@@ -94,6 +104,7 @@ async def _build_brief(context: RunContext, state: TaskState, base: CommitId) ->
         test_paths=tuple(entry.path for entry in tests[:_MAX_PATHS]),
         examples=await _read_examples(context, tests),
         max_files=VerifierTestRunner(context).max_files,
+        max_scripts=MAX_SCRIPTS,
     )
 
 
@@ -139,13 +150,13 @@ class _BaseTrial:
 
     async def _store_file(self, file: ProposedFile) -> VerifierFile:
         content = await self.context.journal.store_text(file.text[: MAX_FILE_CHARS + 1])
-        return VerifierFile(path=file.path, base_outcome=file.base_outcome, content=content)
+        return VerifierFile(path=file.path, base_outcome=file.base_outcome, content=content, kind=file.kind)
 
     async def _try_files(self, files: tuple[VerifierFile, ...]) -> TestsTrial:
         problems = await self._find_unusable_files(files)
         bad = {problem.path for problem in problems}
         usable = [file for file in files if file.path not in bad]
-        runner, purpose = VerifierTestRunner(self.context), Purpose(f"{self.task}, a verifier's tests on the base")
+        runner, purpose = VerifierFileRunner(self.context), Purpose(f"{self.task}, a verifier's tests on the base")
         runs = await runner.run_files(self.verification.base, usable, purpose)
         for file in usable:
             if problem := await self._describe_base_problem(file.base_outcome, runs[file.path]):
@@ -157,13 +168,20 @@ class _BaseTrial:
         """Return what is wrong with files before anything is run."""
         paths = {entry.path for entry in await list_tree(self.context.repository.git, self.verification.base)}
         stems = {fold_stem(path) for path in paths if is_test_path(path)}
-        most = VerifierTestRunner(self.context).max_files
-        problems = []
-        for number, file in enumerate(files):
+        most = {
+            VerifierFileKind.TESTS: VerifierTestRunner(self.context).max_files,
+            VerifierFileKind.SCRIPT: MAX_SCRIPTS,
+        }
+        numbers, problems = Counter[VerifierFileKind](), []
+        for file in files:
             text = await self.context.journal.read_text(file.content)
-            problem = await to_thread.run_sync(find_file_problem, file.path, text, paths, stems)
-            if number >= most:
-                problem = f"it is one too many: write at most {most}"
+            if file.kind == VerifierFileKind.SCRIPT:
+                problem = find_script_problem(file.path, text, stems)
+            else:
+                problem = await to_thread.run_sync(find_file_problem, file.path, text, paths, stems)
+            numbers[file.kind] += 1
+            if numbers[file.kind] > most[file.kind]:
+                problem = f"it is one too many: write at most {most[file.kind]}"
             if problem:
                 problems.append(TestFileProblem(path=file.path, problem=problem))
             stems.add(fold_stem(file.path))

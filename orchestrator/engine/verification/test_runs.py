@@ -11,6 +11,7 @@ from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.gate.narrowed_command import narrow_by_keyword, narrow_to_files, run_past_failures
 from orchestrator.judge.gate.verifier_outcomes import (
     FileOutcomes,
+    describe_ending,
     find_gate_omission,
     find_omission,
     select_file_outcomes,
@@ -69,9 +70,9 @@ class VerifierTestRunner:
             outcomes = found.get(file.path, {})
             if not outcomes and len(files) > 1 and self.is_narrow:
                 alone, others = await self._run_together(commit, (file,), purpose, look)
-                runs[file.path] = FileOutcomes(others.get(file.path, {}), alone.key, _describe_ending(alone))
+                runs[file.path] = FileOutcomes(others.get(file.path, {}), alone.key, describe_ending(alone))
             else:
-                runs[file.path] = FileOutcomes(outcomes, receipt.key, _describe_ending(receipt))
+                runs[file.path] = FileOutcomes(outcomes, receipt.key, describe_ending(receipt))
         return runs
 
     async def run_on_candidate(
@@ -165,15 +166,3 @@ class VerifierTestRunner:
         if by_keyword is None:
             return (whole,)
         return (by_keyword, whole)
-
-
-_ENDINGS = {
-    ReceiptStatus.TIMED_OUT: "did not end in time",
-    ReceiptStatus.OUTPUT_LIMIT: "printed too much and was stopped",
-    ReceiptStatus.KILLED: "was killed",
-}
-
-
-def _describe_ending(receipt: Receipt) -> str:
-    """Return how a run ended that did not end by itself; empty if it did."""
-    return _ENDINGS.get(receipt.status, "")

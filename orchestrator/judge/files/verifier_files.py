@@ -1,15 +1,19 @@
-"""Files that a verifier may write: new files of tests, of bounded size, that can be read as what they are."""
+"""Files that a verifier may write: new files of tests and scripts, of bounded size, that are what they are called."""
 
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.changed_file import PathProtection, find_path_protection
 from orchestrator.judge.source.python_syntax import parse_source
 from worktrees.safety.path_rules import find_path_objection, is_legible_path
 
 MAX_FILE_CHARS = 40_000
+MAX_SCRIPTS = 6
+"""Scripts of one task: each is a run of its own, in which the project may have to be built."""
 _SUFFIXES = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".go", ".rb", ".java", ".kt", ".php", ".rs")
 _PERL_TEST = ".t"
+_SCRIPT_NAME = compile_lazily(r"[a-z0-9][a-z0-9_-]{0,60}\.sh")
 _NO_TESTS = frozenset({"__init__", "__main__", "conftest", "setup", "index"})
 
 
@@ -28,11 +32,34 @@ def find_file_problem(path: str, text: str, known_paths: Collection[str], taken_
         return "the repository has this file already: write new files only"
     if fold_stem(path) in taken_stems:
         return f"another file of tests is called {fold_stem(path)} as well: choose another name"
+    if problem := _find_text_problem(text):
+        return problem
+    return _find_python_problem(text) if path.endswith(".py") else ""
+
+
+def find_script_problem(name: str, text: str, taken_stems: Collection[str]) -> str:
+    """Return why a script cannot be one of a verifier's; empty if it can.
+
+    Args:
+        name: of the script, which stands in no tree.
+        text: its content.
+        taken_stems: folded names, without suffix, of the verifier's other files.
+    """
+    if not _SCRIPT_NAME.fullmatch(name):
+        return "call it by a plain name in small letters, digits and hyphens that ends in .sh, without a folder"
+    if fold_stem(name) in taken_stems:
+        return f"another file of tests is called {fold_stem(name)} as well: choose another name"
+    return _find_text_problem(text)
+
+
+def _find_text_problem(text: str) -> str:
     if len(text) > MAX_FILE_CHARS:
         return f"it has {len(text):,} characters; write at most {MAX_FILE_CHARS:,}"
     if not text.strip():
         return "it is empty"
-    return _find_python_problem(text) if path.endswith(".py") else ""
+    if "\0" in text:
+        return "it holds a NUL character"
+    return ""
 
 
 def is_verifier_path(path: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from orchestrator.domain.judging.check import PASSED_OUTCOMES, Outcomes, TestOutcome
+from orchestrator.domain.judging.check import PASSED_OUTCOMES, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.judging.verifier_tests import BaseOutcome
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
@@ -16,6 +16,11 @@ _SHOWN = 8
 _BETWEEN_PARTS = compile_lazily(r"[./\\\s]+")
 _FAILED_IMPORT = "_FailedTest"
 """The class of unittest's own in which a module fails that cannot be imported."""
+_ENDINGS = {
+    ReceiptStatus.TIMED_OUT: "did not end in time",
+    ReceiptStatus.OUTPUT_LIMIT: "printed too much and was stopped",
+    ReceiptStatus.KILLED: "was killed",
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class FileOutcomes:
     def has_passed(self) -> bool:
         """True if one of its tests passed."""
         return not PASSED_OUTCOMES.isdisjoint(self.outcomes.values())
+
+
+def describe_ending(receipt: Receipt) -> str:
+    """Return how a run ended that did not end by itself; empty if it did."""
+    return _ENDINGS.get(receipt.status, "")
 
 
 def select_file_outcomes(path: str, outcomes: Outcomes) -> dict[str, TestOutcome]:

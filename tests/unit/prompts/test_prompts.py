@@ -31,6 +31,7 @@ EXAMPLES = {
     "max_checks": "8",
     "max_children": "12",
     "max_files": "4",
+    "max_scripts": "6",
     "max_depth": "3",
     "non_goals": "the invoice",
     "note": "A person who follows the run says: mind the fixtures",
