@@ -51,6 +51,7 @@ AS_FUNCTION = "from shop.{0} import {0}\n\n\ndef test_{0}():\n    assert {0}([1,
 LESS_CODE = "def {0}(prices):\n    return sum(prices)\n"
 LESS_TESTS = (HEAD + BODY).replace(", {0}_old", "").partition("\n\n\ndef test_{0}_old")[0] + "\n"
 DOUBLED = CODE.replace("    return sum(prices)\n", "    return 2 * sum(prices)\n", 1)
+LONG = CODE + "".join(f"\n\ndef use_{n}(old_sum):\n    return old_sum + {n}\n" for n in range(2_600))
 SCRIPT = "const test = require('node:test');\n\ntest('one', () => {{}});\n"
 
 
@@ -61,6 +62,7 @@ class Story:
     name: str
     after: Mapping[str, str | None]
     test: str = HEAD + BODY
+    code: str = CODE
     grants: Sequence[object] = ()
     flags: Sequence[str] = ()
     cause: EndCause | None = None
@@ -72,7 +74,7 @@ class Story:
     @property
     def files(self) -> Mapping[str, str]:
         """The code and the test of the base."""
-        return {"shop/{0}.py": CODE, "tests/test_{0}.py": self.test}
+        return {"shop/{0}.py": self.code, "tests/test_{0}.py": self.test}
 
     def fill(self, text: str) -> str:
         """Put the story's name into a text."""
@@ -135,6 +137,35 @@ HONEST = [
         regenerate='for n in $(seq 0 5999); do echo "N$n = $n"; done > shop/generated_table.py',
         flags=["the task's command makes these files just so: shop/generated_table.py"],
     ),
+    Story(
+        "at_exit", {C: "import atexit\n\n" + CODE + "\n\natexit.register(print, 'bye')\n"}, flags=["atexit.register"]
+    ),
+    Story(
+        "signals",
+        {
+            C: "import signal\n\n" + CODE + "\n\ndef stop(number, frame):\n    print('stopped')\n"
+            "\n\nsignal.signal(signal.SIGUSR1, stop)\n"
+        },
+        flags=["signal.signal"],
+    ),
+    Story(
+        "child",
+        {
+            C: "import os\n\n" + CODE + "\n\ndef start(work):\n    child = os.fork()\n    if child == 0:\n"
+            "        work()\n        os._exit(0)\n    return child\n"
+        },
+        flags=["os._exit"],
+    ),
+    Story(
+        "kit",
+        {
+            "shop/help_for_tests/__init__.py": "",
+            "shop/help_for_tests/testing.py": "import pytest\n\n\n@pytest.fixture\ndef prices():\n    return [1, 2]\n",
+        },
+        flags=["shop/help_for_tests/testing.py"],
+    ),
+    Story("exported", {"shop/exports/__init__.py": "from shop.exported import exported  # noqa: F401\n"}),
+    Story("exchanged", {C: LONG.replace("old_sum", "new_sum")}, code=LONG),
     Story(
         "wished",
         {C: DOUBLED, T: (HEAD + BODY).replace("== 3", "== 6")},

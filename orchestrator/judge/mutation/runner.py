@@ -18,8 +18,8 @@ from orchestrator.judge.mutation.mutant import Mutant
 from orchestrator.judge.repeats.runner import has_pytest
 from orchestrator.ports.ledger import Ledger
 
-LEAST_SECONDS = 4.0
-SHARE_OF_GATE = 0.15
+LEAST_SECONDS = 2.0
+SHARE_OF_GATE = 0.05
 """No mutant is begun after this part of the time that the gate takes, or after `LEAST_SECONDS`."""
 _STARTING_SECONDS = 30.0
 _LOADING_SCRIPT = """\

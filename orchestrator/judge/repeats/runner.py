@@ -25,7 +25,7 @@ from orchestrator.ports.ledger import Ledger
 ROUNDS = 9
 """A test that fails half the time is red in one of so many rounds in 998 of 1,000 cases."""
 LEAST_SECONDS = 1.0
-SHARE_OF_GATE = 0.15
+SHARE_OF_GATE = 0.05
 """A repeat run begins no further test after this part of the time that the gate takes, or after `LEAST_SECONDS`."""
 _LOADING_SCRIPT = """\
 read -r plugin && mkdir "${FILE%/*}/$plugin" && cat >"${FILE%/*}/$plugin/$plugin.py"; exec </dev/null

@@ -1,0 +1,145 @@
+"""Measure what a verdict costs beyond the gate: a change without tests, its guarded gate and each mechanism after it.
+
+    python -m bench.verdicts [--tests 1200] [--rounds 3]
+
+A project of 40 modules is judged whose tests compute for some 25 ms each. The gate alone runs in the same sandbox,
+neither watched nor guarded. Seconds are those of commands, without the opening of workspaces, which every gate has.
+Leaves with 1 if all runs for the candidate together take more than 1.3 times as long as the gate alone, by the medians.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+import anyio
+
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.ids import CommitId, Purpose, TaskId
+from orchestrator.domain.run.task import TaskStatus
+from orchestrator.hands.execution.workspace_runner import run_command
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant
+from orchestrator.ports.hands import ShellCommand
+from tests.running.goals import Bench
+from tests.running.projects import repository
+from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends
+from worktrees.repositories.repository import GitRepository
+
+BOUND = 1.3
+MODULES = 40
+TASK = TaskId("faster")
+MODULE = """\
+def count_primes(limit):
+    found = 0
+    for number in range(2, limit):
+        divisor = 2
+        while divisor * divisor <= number and number % divisor:
+            divisor += 1
+        found += divisor * divisor > number
+    return found
+
+
+def describe(limit):
+    return f"{count_primes(limit)} primes below {limit}"
+"""
+TESTS = """\
+import pytest
+
+from product.part{number} import count_primes, describe
+
+
+@pytest.mark.parametrize("limit", range(9000, 9000 + {tests}))
+def test_primes_are_counted(limit):
+    assert 1110 < count_primes(limit) < 1150
+
+
+def test_describe():
+    assert describe(10) == "4 primes below 10"
+"""
+
+
+def main() -> None:
+    """Measure, print, judge."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--tests", type=int, default=1_200)
+    options.add_argument("--rounds", type=int, default=3)
+    given = options.parse_args()
+    samples: dict[str, list[float]] = defaultdict(list)
+    for _ in range(given.rounds):
+        with tempfile.TemporaryDirectory() as place:
+            anyio.run(measure_round, Path(place), given.tests, samples)
+    alone = statistics.median(samples["gate alone"])
+    print(f"{given.tests} tests, {given.rounds} rounds, median seconds, and as parts of the gate alone")
+    total = 0.0
+    for name, times in samples.items():
+        median = statistics.median(times)
+        print(f"{name:22} {median:7.2f} {median / alone:6.3f}")
+        if name not in {"gate alone", "gate on the base"}:
+            total += median
+    ratio = total / alone
+    print(f"all for the candidate  {total:7.2f} {ratio:6.3f}, bound {BOUND}: {'kept' if ratio <= BOUND else 'passed'}")
+    sys.exit(0 if ratio <= BOUND else 1)
+
+
+async def measure_round(place: Path, tests: int, samples: dict[str, list[float]]) -> None:
+    """Add the seconds of one gate alone, and of each kind of run in a run of one task."""
+    root = create_project(place / "repo", tests)
+    command = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+    samples["gate alone"].append(await time_gate(place, root, command))
+    ended = await judge_change(place, root, command)
+    if ended.state.tasks[TASK].status != TaskStatus.MERGED:
+        sys.exit(f"the change did not land: {ended.state.tasks[TASK].reason}")
+    seconds: dict[str, float] = defaultdict(float)
+    candidate = ended.state.tasks[TASK].candidates[-1].tree
+    for receipt in ended.state.receipts.values():
+        if receipt.tree == candidate:
+            seconds["gate, guarded" if receipt.kind == "gate" else receipt.kind] += receipt.seconds
+        else:
+            seconds["gate on the base"] += receipt.seconds
+    for name, value in seconds.items():
+        samples[name].append(value)
+
+
+async def time_gate(place: Path, root: Path, command: str) -> float:
+    """Return the seconds of the gate's command in a workspace, not watched and not guarded."""
+    source = GitRepository.open(root)
+    (place / "home").mkdir()
+    grant = SandboxGrant(read_only=(GrantedFolder(path=sys.prefix),))
+    async with open_local_hands(source, place / "plain", grant, home=place / "home") as hands:
+        if hands.refusal_reason:
+            sys.exit(hands.refusal_reason)
+        workspace = await hands.open_workspace(CommitId(source.read_head_commit()), Purpose("bench"))
+        result = await run_command(workspace, ShellCommand(line=command, timeout_s=900))
+    if not result.is_success:
+        sys.exit(f"the gate alone: {result.ending} {result.exit_code} {result.detail}")
+    return result.seconds
+
+
+async def judge_change(place: Path, root: Path, command: str) -> RunExit:
+    """Return the end of a run with one small change of code."""
+    items = [
+        plans("root", {"key": TASK, "outcome": "count_primes counts as before, without even divisors."}),
+        edits(TASK, "product/part7.py", "divisor += 1\n", "divisor += 1 + (divisor > 2)\n"),
+        worker_ends(TASK),
+        reviews(TASK),
+        planner_ends(),
+        judges(),
+    ]
+    gate = {"command": command, "report": "auto"}
+    return await Bench(place, root).run(*items, gate=gate, hands={"read_only": [sys.prefix]})
+
+
+def create_project(root: Path, tests: int) -> Path:
+    """Make a repository whose modules have the same number of tests each; return its path."""
+    files = {"product/__init__.py": "", "conftest.py": "", ".gitignore": "__pycache__/\n"}
+    for number in range(MODULES):
+        files[f"product/part{number}.py"] = MODULE
+        files[f"tests/test_part{number}.py"] = TESTS.format(number=number, tests=tests // MODULES - 1)
+    return repository(root, dict(files))
+
+
+if __name__ == "__main__":
+    main()
