@@ -1,0 +1,12 @@
+units() { perl bin/units "$@"; }
+test "$(units -125 g kg)" = "-125 g = -0.13 kg"
+test "$(units -0.375 m m)" = "-0.375 m = -0.38 m"
+test "$(units -3 ft m)" = "-3 ft = -0.91 m"
+test "$(units -0.625 C C)" = "-0.625 C = -0.63 C"
+test "$(units -1000000.125 kg kg)" = "-1000000.125 kg = -1000000.13 kg"
+test "$(units -17.5 C C)" = "-17.5 C = -17.5 C"
+test "$(units -40 F C)" = "-40 F = -40 C"
+test "$(units -5 C F)" = "-5 C = 23 F"
+test "$(units -0.001 kg kg)" = "-0.001 kg = 0 kg"
+test "$(units -2 km m)" = "-2 km = -2000 m"
+test "$(units 125 g kg)" = "125 g = 0.13 kg"
