@@ -9,6 +9,8 @@ The `grants` are those of a planner that knows the task and the base, and not th
 message: the tests that the commit touches where it speaks of tests or of another behaviour than they may ask for, with
 `remove` where it speaks of what goes or is reorganised; code where it speaks of linters, types or coverage; and the
 settings of tests, builds and CI that it touches, which a plan names. A plain bug fix or a new feature has no grant.
+Twelve were corrected after a refusal had been seen, where message and base would have told: they show that nothing else
+is in the way, and not what a planner thinks of by itself.
 
 A change that is refused with a grant named is tried further: the task's planner, when it is asked, allows what the
 refusal names, and what no planner may allow a person grants who has the task tried again. `known_refused.json` has the
