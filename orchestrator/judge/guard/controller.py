@@ -332,6 +332,7 @@ class Controller:
 
     def _write_report(self) -> None:
         body = {
+            **self._scan,
             "tests": self._book.outcomes,
             "started": self._book.started,
             "last": self._book.last_test,
@@ -341,7 +342,6 @@ class Controller:
             "canaries": self._canary_count,
             "doubts": self._doubts,
             "problems": self._problems,
-            **self._scan,
         }
         text = json.dumps(body, separators=(",", ":")).encode()
         seal = blake2b(text, key=self._order.key, digest_size=32).hexdigest() if self._order.key else "-"

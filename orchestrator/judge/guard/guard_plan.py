@@ -196,8 +196,9 @@ def _find_seal_problem(plan: GuardPlan, sealed: SealedReports) -> str:
     expected, found = plan.needed_reports, len(sealed.guards)
     if sealed.unsealed:
         return (
-            f"{sealed.unsealed} reports of test outcomes came without the seal of the harness, so none of this run is "
-            "believed: leave the reports of the test runner alone, and start no more runs of pytest than the base does"
+            f"{sealed.unsealed} reports of test outcomes lack the seal of the harness or cannot be read, so none of "
+            "this run is believed: leave the reports of the test runner alone, and start no more runs of pytest than "
+            "the base does"
         )
     if found < expected:
         return (

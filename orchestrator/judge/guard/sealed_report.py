@@ -28,7 +28,10 @@ E = TypeVar("E", LenientComparison, FunctionCall)
 
 @dataclass(frozen=True)
 class SealedReports:
-    """The reports of one run of a check: outcomes of all, what each guard saw, how many lines had no valid seal."""
+    """The reports of one run of a check: outcomes of all, and what each guard saw.
+
+    `unsealed` counts the lines that are not believed: without a valid seal, or not to be read under it.
+    """
 
     outcomes: dict[str, TestOutcome]
     guards: tuple[GuardReport, ...]
@@ -44,14 +47,15 @@ def read_sealed_reports(content: bytes | None, keys: Sequence[str]) -> SealedRep
     for line in (content or b"")[:MAX_REPORT_BYTES].splitlines():
         seal, _, text = line.partition(b" ")
         key = _find_key(seal, text, unused)
-        body = _decode(text) if key else None
-        if body is None:
+        report = _read_report(text) if key else None
+        if report is None:
             unsealed += 1
             continue
         unused.remove(key)
-        for test, outcome in body.get("tests", {}).items():
-            tally.merge_outcome(test, TestOutcome(outcome))
-        guards.append(_build_guard_report(body))
+        outcomes, guard = report
+        for test, outcome in outcomes.items():
+            tally.merge_outcome(test, outcome)
+        guards.append(guard)
     return SealedReports(tally.outcomes, tuple(guards), unsealed)
 
 
@@ -62,12 +66,19 @@ def _find_key(seal: bytes, text: bytes, keys: Sequence[str]) -> str:
     return ""
 
 
-def _decode(text: bytes) -> dict[str, Any] | None:
+def _read_report(text: bytes) -> tuple[dict[str, TestOutcome], GuardReport] | None:
+    """Return outcomes and observations of a sealed report; None if it cannot be read.
+
+    The seal is the controller's, but what it was told of modules and plugins comes from the process with the tests.
+    """
+    outcomes = {}
     try:
         body = decode_json(text)
-    except ValueError:
+        for test, outcome in body.get("tests", {}).items():
+            outcomes[test] = TestOutcome(outcome)
+        return outcomes, _build_guard_report(body)
+    except (ValueError, TypeError, AttributeError):
         return None
-    return body if isinstance(body, dict) else None
 
 
 def _build_guard_report(body: dict[str, Any]) -> GuardReport:

@@ -32,6 +32,22 @@ def test_only_what_is_sealed_with_a_key_of_the_run_is_believed_and_each_key_once
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        {"modules": []},
+        {"modules": {"cart": 1}},
+        {"plugins": [["alone"]]},
+        {"replaced": [["json.loads", "cart.py", "first"]]},
+        {"python": 3},
+        {"tests": {"a": "maybe"}},
+    ],
+)
+def test_a_sealed_report_that_the_worker_made_unreadable_is_not_believed(body: dict[str, object]) -> None:
+    read = read_sealed_reports(seal(KEYS[0], **body), KEYS)
+    assert (read.outcomes, read.guards, read.unsealed) == ({}, (), 1)
+
+
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         ({"ended": False, "status": 9, "last": "t.py::test_a"}, "ended by SIGKILL without having come to its end"),
