@@ -76,7 +76,8 @@ class CallReplayer:
         if doubtful:
             async with self._open_workspace() as workspace:
                 aware = await self._compare_with_test(workspace, doubtful, python)
-        return ReplayedCalls(len(calls), len(first), aware)
+        made = len(first.keys() & range(len(chosen)))
+        return ReplayedCalls(len(calls), made, aware)
 
     async def _compare_with_test(
         self, workspace: Workspace, calls: Sequence[FunctionCall], python: str
@@ -123,7 +124,7 @@ class CallReplayer:
         )
         drawn = draw_names(command)
         result = drawn.restore_names(await run_command(workspace, drawn.command))
-        return await to_thread.run_sync(parse_endings, result.files.get(_RESULTS, b""), len(text))
+        return await to_thread.run_sync(parse_endings, result.files.get(_RESULTS, b""))
 
 
 def list_recorded_modules(files: Sequence[ChangedFile]) -> tuple[str, ...]:
@@ -152,15 +153,15 @@ def choose_calls(calls: Sequence[FunctionCall]) -> list[FunctionCall]:
     return chosen
 
 
-def parse_endings(content: bytes, limit: int) -> Endings:
-    """Return what the sandbox wrote, which may be anything; numbers from `limit` on name no call."""
+def parse_endings(content: bytes) -> Endings:
+    """Return what the sandbox wrote, which may be anything: some numbers may name no call."""
     found: dict[int, CallEnding] = {}
     for line in content.decode("utf-8", "replace").splitlines():
         try:
             number, ending, digest, shown = json.loads(line)
         except (ValueError, TypeError, RecursionError):
             continue
-        if isinstance(number, int) and 0 <= number < limit:
+        if isinstance(number, int):
             found[number] = CallEnding(str(ending), str(digest), str(shown)[:200])
     return found
 
