@@ -15,12 +15,11 @@ from orchestrator.judge.gate import check_command, check_runner
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner
 from orchestrator.judge.gate.flakiness import list_runs, read_known_outcomes
 from orchestrator.judge.mutation.mutant import Mutant
-from orchestrator.judge.repeats.runner import has_pytest
+from orchestrator.judge.repeats.runner import has_pytest, measure_time_limit
 from orchestrator.ports.ledger import Ledger
 
 LEAST_SECONDS = 2.0
-SHARE_OF_GATE = 0.05
-"""No mutant is begun after this part of the time that the gate takes, or after `LEAST_SECONDS`."""
+"""For so long mutants are begun even beside a short gate."""
 _STARTING_SECONDS = 30.0
 _LOADING_SCRIPT = """\
 read -r plugin && folder="${FILE%/*}/$plugin" && mkdir "$folder" && cat >"$folder/$plugin.py"; exec </dev/null
@@ -54,7 +53,7 @@ class MutantRunner:
         """
         if not mutants or not await has_pytest(self._ledger, self._gate):
             return MutantReport()
-        limit = self._measure_limit()
+        limit = measure_time_limit(self._ledger, self._gate, LEAST_SECONDS)
         spec = self._gate.model_copy(
             update={"id": MUTANTS_CHECK, "report": ReportFormat.JUNIT, "timeout_s": limit + _STARTING_SECONDS}
         )
@@ -68,11 +67,6 @@ class MutantRunner:
             unnoticed |= {test for test, outcome in outcomes.items() if outcome in PASSED_OUTCOMES}
         survivors = tuple(mutant for mutant in mutants if f"mutants::{mutant.text}" in unnoticed)
         return MutantReport(survivors, tuple(runs))
-
-    def _measure_limit(self) -> float:
-        """Return for how many seconds mutants may be tested."""
-        baseline = self._ledger.state.get_baseline_receipts()[check_runner.build_check_key(self._gate)]
-        return max(LEAST_SECONDS, SHARE_OF_GATE * baseline.seconds)
 
 
 def _build_injection(mutants: tuple[Mutant, ...], seconds: float) -> check_command.SandboxInjection:

@@ -24,9 +24,9 @@ from orchestrator.ports.ledger import Ledger
 
 ROUNDS = 9
 """A test that fails half the time is red in one of so many rounds in 998 of 1,000 cases."""
-LEAST_SECONDS = 1.0
-SHARE_OF_GATE = 0.05
-"""A repeat run begins no further test after this part of the time that the gate takes, or after `LEAST_SECONDS`."""
+_LEAST_SECONDS = 1.0
+_SHARE_OF_GATE = 0.05
+"""A run beside the gate begins nothing further after this part of the time that the gate takes."""
 _LOADING_SCRIPT = """\
 read -r plugin && mkdir "${FILE%/*}/$plugin" && cat >"${FILE%/*}/$plugin/$plugin.py"; exec </dev/null
 export PYTHONPATH="${FILE%/*}/$plugin${PYTHONPATH:+:$PYTHONPATH}"
@@ -73,18 +73,14 @@ class RepeatRunner:
         key = check_runner.build_check_key(self._spec)
         runs = list_runs(self._ledger.state, key, tree.tree, self._runner.environment)
         if not runs:
-            injection = await to_thread.run_sync(_build_injection, tuple(changed), self._measure_limit())
+            limit = measure_time_limit(self._ledger, self._gate, _LEAST_SECONDS)
+            injection = await to_thread.run_sync(_build_injection, tuple(changed), limit)
             whole = check_runner.build_check_key(self._gate)
             runs = [await self._runner.run_unguarded(self._spec, tree, injection, narrows=whole)]
         red = set[str]()
         for outcomes in await read_known_outcomes(self._ledger, runs):
             red |= _merge_rounds(outcomes)
         return red
-
-    def _measure_limit(self) -> float:
-        """Return for how many seconds tests may be repeated."""
-        baseline = self._ledger.state.get_baseline_receipts()[check_runner.build_check_key(self._gate)]
-        return max(LEAST_SECONDS, SHARE_OF_GATE * baseline.seconds)
 
 
 async def has_pytest(ledger: Ledger, check: CheckSpec) -> bool:
@@ -95,6 +91,12 @@ async def has_pytest(ledger: Ledger, check: CheckSpec) -> bool:
     if "pytest" in check.run:
         return True
     return bool(count_tests_of_runs(await ledger.read_text(baseline.output)))
+
+
+def measure_time_limit(ledger: Ledger, check: CheckSpec, least_s: float) -> float:
+    """Return for how many seconds a run beside the gate may begin something new: `least_s` or a share of the gate's."""
+    baseline = ledger.state.get_baseline_receipts()[check_runner.build_check_key(check)]
+    return max(least_s, _SHARE_OF_GATE * baseline.seconds)
 
 
 def _merge_rounds(outcomes: Outcomes) -> set[str]:
