@@ -100,14 +100,6 @@ def format_grant_advice(grant: Grant) -> str:
     return f"grant it: {{paths = [{paths}], may = [{intents}]}}"
 
 
-def list_granted_paths(grants: Iterable[AnyGrant]) -> tuple[str, ...]:
-    """Return the paths of all grants, each once, in order."""
-    found: list[str] = []
-    for grant in read_grants(grants):
-        found += grant.paths
-    return tuple(dict.fromkeys(found))
-
-
 def merge_grants(grants: Iterable[Grant]) -> tuple[Grant, ...]:
     """Return the same grants with paths of the same intents together, each once."""
     by_intents: dict[tuple[GrantIntent, ...], list[str]] = {}

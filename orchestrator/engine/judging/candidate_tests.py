@@ -97,8 +97,7 @@ class CandidateTester:
                 keys += [receipt.key for receipt in (*new_tests.receipts, *rewrites.receipts)]
         list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
         facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
-        found = check_change(replace(facts, newcomers=await self._find_newcomers()))
-        found = (*found, *rewrites.findings)
+        found = (*check_change(replace(facts, newcomers=await self._find_newcomers())), *rewrites.findings)
         if difference.is_green:
             found += await self._find_trace_findings(keys)
             mutants = await self._find_mutant_findings(found, failed)

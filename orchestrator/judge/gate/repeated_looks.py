@@ -53,7 +53,7 @@ class RepeatedLooks:
         base = await self.baseline.get_receipt(self.spec)
         while True:
             difference = await self._compare(base, newest)
-            seen = await self._summarize(base, newest)
+            seen = await self._summarize(base)
             is_hopeless = difference.is_red_otherwise or len(seen.judged) > MAX_DOUBTED_TESTS
             plan = None
             if not is_hopeless and self._count_seconds() < self.limits.seconds:
@@ -61,7 +61,7 @@ class RepeatedLooks:
             if plan is None:
                 return self._list_keys(newest, seen), _conclude(difference, seen, is_hopeless=is_hopeless)
             if plan.is_base:
-                await self._look_at_base(base, newest, plan)
+                await self._look_at_base(base, plan)
             else:
                 newest = await self._look_at_tree(newest, plan)
 
@@ -85,12 +85,11 @@ class RepeatedLooks:
             self._differences[receipt.key] = await self.compare(self.spec, base, receipt)
         return self._differences[receipt.key]
 
-    async def _summarize(self, base: Receipt, newest: Receipt) -> "SeenTests":
+    async def _summarize(self, base: Receipt) -> "SeenTests":
         """Return what all looks so far say of the tests that were red on the tree."""
-        looks, steady, both_ways = await self._load_looks(base), Counter[str](), frozenset[str]()
-        before = [look.outcomes for look in looks if look.is_base]
-        both_ways = find_tests_seen_both_ways(before)
-        doubted, whole = set[str](), self._list_whole_runs()
+        looks = await self._load_looks(base)
+        both_ways = find_tests_seen_both_ways([look.outcomes for look in looks if look.is_base])
+        doubted, steady, whole = set[str](), Counter[str](), self._list_whole_runs()
         for run in whole:
             outcomes = await self._load_outcomes(run)
             for test in (await self._compare(base, run)).new_failures:
@@ -132,10 +131,10 @@ class RepeatedLooks:
         await self.receipts.run_narrow_check(check, tree, self.spec)
         return newest
 
-    async def _look_at_base(self, base: Receipt, newest: Receipt, plan: NextLook) -> None:
+    async def _look_at_base(self, base: Receipt, plan: NextLook) -> None:
         """Run the check again on the base, unless somebody else has done so meanwhile."""
         async with self.baseline.lock_looks(self.spec, base):
-            now = (await self._summarize(base, newest)).choose_next_look(self.limits.looks)
+            now = (await self._summarize(base)).choose_next_look(self.limits.looks)
             if now == plan:
                 check = await self._build_narrow_check(plan, self._list_base_runs(base))
                 await self.baseline.look_again(self.spec, base, check)

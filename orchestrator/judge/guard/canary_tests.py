@@ -20,8 +20,6 @@ import pytest
 from _pytest.fixtures import FuncFixtureInfo
 from _pytest.runner import runtestprotocol
 
-_RATE = 1_000
-
 
 def pass_plainly() -> None:
     """Compare numbers that are in order."""

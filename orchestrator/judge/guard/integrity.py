@@ -87,7 +87,7 @@ class OriginFinder:
         if isinstance(value, types.FunctionType):
             return self._find_in_function(value, depth)
         if isinstance(value, type):
-            return self._find_in_class(value, depth)
+            return self._find_in_class(value)
         if isinstance(value, types.ModuleType):
             path = self._workspace.find_path(getattr(value, "__file__", None))
             return (path, 1) if path else None
@@ -97,7 +97,7 @@ class OriginFinder:
                 return origin
         if isinstance(value, (types.BuiltinFunctionType, *_CALLABLES)):
             return None
-        return self._find_in_class(type(value), depth)
+        return self._find_in_class(type(value))
 
     def _find_in_function(self, function: types.FunctionType, depth: int) -> tuple[str, int] | None:
         code = function.__code__
@@ -122,7 +122,7 @@ class OriginFinder:
                     return origin
         return None
 
-    def _find_in_class(self, cls: type, depth: int) -> tuple[str, int] | None:
+    def _find_in_class(self, cls: type) -> tuple[str, int] | None:
         path = self._workspace.find_module_path(cls.__module__)
         if path:
             return path, 1

@@ -51,7 +51,6 @@ class Guard:
         self.begun = time.monotonic()
         self.spent = 0.0
         self.canaries: list[tuple[str, str]] = []
-        self.has_scanned = False
 
     def send_message(self, *parts: object) -> None:
         """Tell the controller something; in a worker of xdist, and in a child of a test, there is none."""

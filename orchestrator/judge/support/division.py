@@ -4,11 +4,10 @@ It rests on what the gate's run on the base opened, and on what code of the base
 name alone; where nobody could watch the run, nothing is.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import NamedTuple
 
 from orchestrator.judge.files.changed_file import find_path_protection, is_test_path
@@ -42,9 +41,6 @@ class Support(NamedTuple):
 
     reason: str
     is_certain: bool = True
-
-
-NO_SUPPORT: Mapping[str, Support] = MappingProxyType({})
 
 
 class _Users(NamedTuple):
