@@ -1,7 +1,8 @@
 """Names of the product that a change takes away, so that the tests of them have nothing left to test.
 
 A name counts as gone if a changed file defined it, no changed file defines it any more, and nothing with the same
-content stands under another name: what was only emptied is still there, what was only renamed is not gone.
+content stands under another name: what was only emptied is still there, what was only renamed is not gone. Nothing of a
+file is gone that imports from elsewhere what it defined before, as an imported class may have the same methods.
 """
 
 import ast
@@ -52,10 +53,16 @@ def find_removed_code(files: Sequence[ChangedFile]) -> RemovedCode:
     product = [file for file in files if file.is_python and not is_test_path(file.path)]
     deleted = {_name_module(file.path) for file in product if file.is_deleted}
     before: dict[str, _Definitions] = {}
-    after = _Definitions()
+    after, sides = _Definitions(), []
     for file in product:
-        before[_name_module(file.path)] = _read_definitions(file.before or b"")
-        after.add_all(_read_definitions(file.after or b""))
+        old, new = _read_definitions(file.before or b""), _read_definitions(file.after or b"")
+        before[_name_module(file.path)] = old
+        after.add_all(new)
+        sides.append((old, new))
+    defined = frozenset(after.names)
+    for old, new in sides:
+        if "*" in new.imports or not old.names.keys().isdisjoint(new.imports - old.imports - defined):
+            after.add_all(old)
     return _compare_definitions(before, after, deleted)
 
 
@@ -81,9 +88,13 @@ def _compare_definitions(
 
 @dataclass
 class _Definitions:
-    """Definitions of modules: name → content as text, empty for plain values; and the parameters of functions."""
+    """Definitions of modules: name → content as text, empty for plain values; and the parameters of functions.
+
+    `imports` are the names that imports give, `*` for all of another module.
+    """
 
     names: dict[str, str] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
 
     def add_all(self, other: "_Definitions") -> None:
@@ -117,8 +128,21 @@ def _add_definitions(body: Sequence[ast.stmt], found: _Definitions) -> None:
                     _add_value(target, value, found)
             case ast.AnnAssign(target=target, value=value):
                 _add_value(target, value, found)
-            case ast.If(body=inner, orelse=other) | ast.Try(body=inner, orelse=other):
-                _add_definitions([*inner, *other], found)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                for alias in aliases:
+                    found.imports.add(alias.asname or alias.name)
+            case _:
+                for block in _iterate_blocks(statement):
+                    _add_definitions(block, found)
+
+
+def _iterate_blocks(statement: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
+    """Yield the statements inside of one that runs them where it stands, as `if`, `try`, `with` and loops do."""
+    for part in ("body", "orelse", "finalbody"):
+        yield getattr(statement, part, ())
+    for part in ("handlers", "cases"):
+        for branch in getattr(statement, part, ()):
+            yield branch.body
 
 
 def _add_value(target: ast.expr, value: ast.expr | None, found: _Definitions) -> None:

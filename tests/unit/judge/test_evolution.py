@@ -120,6 +120,10 @@ CODE = (
         (CODE.replace("'old_cart': False", ""), "old_cart", "shop.cart.old_cart"),
         ("def total(prices):\n    return sum(prices)\n", "clear", "shop.cart.Cart"),
         (None, "clear", "shop.cart.Cart"),
+        ("try:\n    pass\nexcept ImportError:\n    class Cart:\n        pass\n", "clear", "shop.cart.clear"),
+        ("for _ in [0]:\n    class Cart:\n        def clear(self):\n            pass\n", "clear", ""),
+        ("from shop.old import Basket as Cart\n", "clear", ""),
+        ("from shop.old import *\n", "clear", ""),
     ],
 )
 def test_a_test_goes_with_its_code_if_that_is_gone_and_neither_emptied_nor_renamed(
