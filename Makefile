@@ -37,7 +37,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
 	$(BIN)/python -m bench.watch
-	$(BIN)/python -m bench.verdicts --tests 1600 --rounds 1
+	$(BIN)/python -m bench.verdicts --rounds 1
 	$(BIN)/python -m bench.migrate
 	CANDIDATES=200 $(BIN)/python -m bench.flakes
 	$(BIN)/python -m bench.tui

@@ -1,6 +1,6 @@
 """Measure what a verdict costs beyond the gate: a change without tests, its guarded gate and each mechanism after it.
 
-    python -m bench.verdicts [--tests 1200] [--rounds 3]
+    python -m bench.verdicts [--tests 3200] [--rounds 3]
 
 A project of 40 modules is judged whose tests compute for some 25 ms each. The gate alone runs in the same sandbox,
 neither watched nor guarded. Seconds are those of commands, without the opening of workspaces, which every gate has.
@@ -64,7 +64,7 @@ def test_describe():
 def main() -> None:
     """Measure, print, judge."""
     options = argparse.ArgumentParser()
-    options.add_argument("--tests", type=int, default=1_200)
+    options.add_argument("--tests", type=int, default=3_200)
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
     samples: dict[str, list[float]] = defaultdict(list)
