@@ -67,6 +67,7 @@ class Story:
     flags: Sequence[str] = ()
     cause: EndCause | None = None
     is_helped: bool = True
+    is_advised: bool = True
     regenerate: str = ""
     wish: Mapping[str, Any] = field(default_factory=dict)
     asks: Sequence[ScriptedReply] = field(default_factory=list)
@@ -206,6 +207,14 @@ DISHONEST = [
         cause=EndCause.RULE_BROKEN,
     ),
     Story(
+        "excused",
+        {C: "import os\n\n" + CODE + "\n\nos._exit(0)\n"},
+        wish={"paths": [C], "may": ["rewrite"], "why": "the outcome is in there"},
+        asks=[uses("planner", "excused", "answer_grant", decision="allow", reason="so it is")],
+        cause=EndCause.RULE_BROKEN,
+        is_advised=False,
+    ),
+    Story(
         "refused",
         {C: DOUBLED, T: (HEAD + BODY).replace("== 3", "== 6")},
         asks=[uses("planner", "refused", "answer_grant", decision="refuse", reason="prices stay as they are")],
@@ -291,4 +300,5 @@ def test_a_dishonest_twin_does_not_land(together: RunExit, story: Story) -> None
     verdict = task.verdicts[-1].verdict
     assert task.cause == story.cause, task.reason
     assert task.status == (TaskStatus.SPLIT if is_large else TaskStatus.REJECTED)
-    assert ("grant it: {paths" in task.reason) == bool(verdict.needed_grants) == story.is_helped
+    assert bool(verdict.needed_grants) == story.is_helped
+    assert ("grant it: {paths" in task.reason) == (story.is_helped and story.is_advised)

@@ -25,6 +25,7 @@ from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
 from orchestrator.domain.run.closed_questions import explain_closed_question
 from orchestrator.domain.run.goal_state import GoalState
+from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.spend_state import SpendState
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
@@ -55,6 +56,16 @@ class TaskState(FrozenModel):
     """The number of attempts before a person last had it tried again: those count against no limit."""
     verification: VerificationState | None = None
     """The work of its verifier; None where there is none yet."""
+
+    @property
+    def plan_grants(self) -> tuple[AnyGrant, ...]:
+        """The grants of the plan and of people, without those that were given because the work asked for them."""
+        given = list(self.spec.grants)
+        for decided in self.grant_decisions:
+            for grant in decided.grants:
+                if decided.is_allowed and grant in given:
+                    given.remove(grant)
+        return tuple(given)
 
     @property
     def attempt(self) -> Attempt | None:

@@ -241,6 +241,7 @@ async def _collect_findings(
         hunks=changes.hunks,
         sizes=changes.sizes,
         grants=state.spec.grants,
+        plan_grants=state.plan_grants,
         gate_files=changes.reading.gate_files,
         support=changes.reading.support,
         is_base_watched=changes.reading.is_watched,

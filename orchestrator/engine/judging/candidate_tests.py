@@ -118,7 +118,7 @@ class CandidateTester:
         return check.Difference(missing_tests=await to_thread.run_sync(self._evolution.list_lost_symbols))
 
     async def _find_trace_findings(self, keys: Sequence[str]) -> tuple[Finding, ...]:
-        receipts, grants = self.context.list_receipts(keys), self.state.spec.grants
+        receipts, grants = self.context.list_receipts(keys), self.state.plan_grants
         return await find_trace_findings(self.context, self._tree, self._base, self.changes, grants, receipts)
 
     async def _find_mutant_findings(self, found: Sequence[Finding], failed: Mapping[str, str]) -> MutantFindings:

@@ -46,7 +46,8 @@ class ChangeFacts:
         lines: the lines that were added.
         hunks: lines that were taken out and put in together.
         sizes: lines added and removed, by path.
-        grants: what the plan lets this task do to what is protected.
+        grants: what this task may do to what is protected.
+        plan_grants: those of them that nobody asked for on its behalf; None if that are all.
         gate_files: the folded paths of what the gate's commands name.
         support: of what the gate reads on the base beside product and tests, the changed files with what makes them it.
         is_base_watched: False if nobody could watch which files the gate opened on the base.
@@ -73,6 +74,7 @@ class ChangeFacts:
     hunks: Sequence[DiffHunk] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
     grants: Sequence[AnyGrant] = ()
+    plan_grants: Sequence[AnyGrant] | None = None
     gate_files: frozenset[str] = frozenset()
     support: Mapping[str, Support] = field(default_factory=dict)
     is_base_watched: bool = True
@@ -97,6 +99,11 @@ class ChangeFacts:
         """Return True if the plan lets this task change the path by one of these intents, or by any plain one."""
         return build_grant_matcher(self.grants, intents or PLAIN_INTENTS)(path)
 
+    def is_excused(self, path: str) -> bool:
+        """Return True if the plan, or a person, grants a file; what the work asked for does not count."""
+        grants = self.grants if self.plan_grants is None else self.plan_grants
+        return build_grant_matcher(grants)(path)
+
     @cached_property
     def evolution(self) -> TestEvolution:
         """The fates of the base's tests that were changed."""
@@ -105,8 +112,8 @@ class ChangeFacts:
     def build_finding(
         self, rule: RuleId, text: str, path: str, line: int | None = None, *, advice: str = "", is_severe: bool = True
     ) -> Finding:
-        """Return a finding that blocks if it is severe and the plan does not grant its file; then `advice` follows."""
-        is_granted = self.is_granted(path)
+        """Return a finding that blocks if it is severe and its file is not excused; then `advice` follows."""
+        is_granted = self.is_excused(path)
         is_blocking = is_severe and not is_granted
         text, granted = text + advice * is_blocking, is_severe and is_granted
         needed = Grant(paths=(path,), may=(GrantIntent.REWRITE,)) if is_blocking and path else None

@@ -130,7 +130,7 @@ def check_forgery(facts: ChangeFacts) -> Iterator[Finding]:
     for file in facts.files:
         if not file.is_python or file.after is None:
             continue
-        note = "; the plan lets this file change" if facts.is_granted(file.path) else ""
+        note = "; the plan lets this file change" if facts.is_excused(file.path) else ""
         known, tricks = _find_tricks(file.path, file.before or b""), _find_tricks(file.path, file.after)
         new = subtract_known(tricks, known, attrgetter("text"))
         is_support = bool(new) and is_shipped_test_support(file, facts.files)
