@@ -6,7 +6,7 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.roles import GrantBrief, Roles
 
-_ASKED_FOR = frozenset({RuleId.PROTECTED, RuleId.SUPPRESSION})
+_ASKED_FOR = frozenset({RuleId.PROTECTED, RuleId.INLINE_TEST, RuleId.SUPPRESSION})
 """The rules whose findings a planner may excuse; on forgeries and secrets a person decides, who can grant them too."""
 _MAX_WHY_CHARS = 2_000
 
