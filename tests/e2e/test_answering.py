@@ -76,6 +76,7 @@ def test_two_answers_by_id_land_what_was_named_and_nothing_else(tmp_path: Path) 
     assert (done.code, done.json["question"], done.json["title"]) == (0, "q3", f"land {third}: 1 files, +1 −0 lines")
 
 
+@pytest.mark.extended
 def test_a_note_and_comments_on_lines_are_sent_back_and_shown(tmp_path: Path) -> None:
     run = AskingRun(tmp_path)
     mine = run.ids()["rotate@1"]

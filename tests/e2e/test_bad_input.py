@@ -198,6 +198,7 @@ def test_a_project_file_that_wants_more_than_it_may_have(repo: Path) -> None:
     assert_refused(migrate(repo, RECIPE), 2, "orchestrate.toml:2: hands.read_only may not be set", "--trust-project")
 
 
+@pytest.mark.extended
 def test_a_linter_behind_the_tests_counts_although_all_tests_pass(repo: Path) -> None:
     gate = "python3 -m unittest -v && ! grep -q 'b + a' calc.py"
     done = migrate(repo, RECIPE.replace('"python3 -m unittest -v"', f'"{gate}"'), "--json")
@@ -205,6 +206,7 @@ def test_a_linter_behind_the_tests_counts_although_all_tests_pass(repo: Path) ->
     assert done.json["files"]["rejected"][0]["reason"].startswith("exits with 1 although no test explains it")
 
 
+@pytest.mark.extended
 def test_a_gate_that_floods_with_the_change_says_so_and_nothing_lands(repo: Path) -> None:
     gate = "if grep -q 'b + a' calc.py; then yes; fi; python3 -m unittest -v"
     done = migrate(
@@ -228,6 +230,7 @@ def test_a_recipe_that_is_wrong_is_one_json_object_too(repo: Path) -> None:
     assert (done.json["outcome"], done.json["exit"]) == ("not-started", 2)
 
 
+@pytest.mark.extended
 def test_odd_files_survive_byte_for_byte_around_the_change(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "crlf.py": b"x = 1\r\ny = 'OLD'\r\n",
@@ -254,6 +257,7 @@ def git_bytes(root: Path, name: str) -> bytes:
     return subprocess.run(["git", "cat-file", "blob", name], cwd=root, capture_output=True, check=True).stdout
 
 
+@pytest.mark.extended
 def test_a_full_disk_stops_the_run_resumably(repo: Path) -> None:
     """The state directory is a file system of two megabytes, mounted in a namespace of the test's own."""
     state = repo.parent / "state"

@@ -13,6 +13,7 @@ from tests.running.terminals import SleepyRun, in_shell
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 
+@pytest.mark.extended
 def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=600)
     review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
@@ -29,6 +30,7 @@ def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing
     assert Counter(recorded.event.kind for recorded in run.events())["landing.finished"] == 1
 
 
+@pytest.mark.extended
 def test_an_answer_that_the_engine_misses_as_it_leaves_wakes_another_one(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=0.1)
     notify = ("--set", 'notify.command="sleep 7"', "--set", 'notify.on=["approval.requested"]')
@@ -38,6 +40,7 @@ def test_an_answer_that_the_engine_misses_as_it_leaves_wakes_another_one(tmp_pat
     run.wait_for_the_end()
 
 
+@pytest.mark.extended
 def test_a_pause_and_what_takes_it_back_before_any_engine_lives(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=1)
     run.says(*run.words, "--detach")

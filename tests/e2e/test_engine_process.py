@@ -54,6 +54,7 @@ def test_of_two_resumes_at_once_one_works_and_the_other_says_who(tmp_path: Path)
     assert Counter(recorded.event.kind for recorded in run.events())["landing.finished"] == 1
 
 
+@pytest.mark.extended
 def test_an_engine_that_slept_past_its_lease_can_neither_record_nor_land(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=3)
     run.says(*run.words, "--detach", "--set", "run.lease_s=10")
@@ -108,6 +109,7 @@ def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Pa
     assert run.says("resume", "--json").json["outcome"] == "done"
 
 
+@pytest.mark.extended
 def test_a_larger_budget_reaches_a_run_that_is_being_worked_on(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=600)
     run.says(*run.words, "--detach", "--set", "budget.calls=3", "--set", "budget.reserve=0")

@@ -112,6 +112,7 @@ def test_a_full_disk_stops_the_run_by_its_name_and_freed_space_lets_it_go_on(tmp
     assert processes_about(tmp_path) == []
 
 
+@pytest.mark.extended
 @needs_root
 def test_a_state_directory_that_cannot_be_written_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "size=64m")
@@ -122,6 +123,7 @@ def test_a_state_directory_that_cannot_be_written_is_named_and_nothing_is_lost(t
     assert_said("a state directory that cannot be written to", told)
 
 
+@pytest.mark.extended
 @needs_root
 def test_a_home_that_cannot_be_written_is_named_and_a_state_directory_elsewhere_is_enough(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "size=64m")

@@ -59,6 +59,7 @@ def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
     assert (again.code, again.json["outcome"]) == (0, "done")
 
 
+@pytest.mark.extended
 def test_a_time_limit_is_one_of_the_whole_run_and_stops_resumably(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=600)
     process = run.begin(*run.words, "--time-limit", "3s")

@@ -76,6 +76,7 @@ async def test_each_owner_gets_a_pull_request_with_exactly_their_commits(tmp_pat
         }
 
 
+@pytest.mark.extended
 async def test_groups_that_are_only_green_together_are_opened_as_one(tmp_path: Path) -> None:
     same = "first('app/c.txt') == first('lib/a.txt')"
     repo, recipe = root(tmp_path, same=same), grouped("shard")
@@ -141,6 +142,7 @@ async def test_a_group_is_divided_by_files_and_grows_forward_when_more_lands(tmp
         assert git(repo, "rev-list", "--count", f"{first}..{context.state.migration.prs['all-2'].branch}") == "1"
 
 
+@pytest.mark.extended
 async def test_what_is_taken_back_leaves_its_pull_request_by_one_more_commit(tmp_path: Path) -> None:
     repo, recipe = root(tmp_path), grouped("owner")
     async with begun(repo, recipe) as (_, context):
@@ -153,6 +155,7 @@ async def test_what_is_taken_back_leaves_its_pull_request_by_one_more_commit(tmp
         assert git(repo, "rev-list", "--count", f"{first}..{context.state.migration.prs['@web'].branch}") == "1"
 
 
+@pytest.mark.extended
 async def test_a_branch_that_somebody_moved_is_left_alone_and_told_of(tmp_path: Path) -> None:
     repo, recipe = root(tmp_path), grouped("owner")
     async with begun(repo, recipe) as (_, context):
@@ -197,6 +200,7 @@ async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_o
         assert git(repo, "rev-list", "--count", f"main..{context.state.migration.prs['@web'].branch}") == "3"
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("short_watch")
 async def test_locks_that_a_killed_git_left_on_branches_and_pull_requests_stand_in_nobodys_way(tmp_path: Path) -> None:
     repo, recipe = root(tmp_path), grouped("owner")

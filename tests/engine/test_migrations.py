@@ -100,6 +100,7 @@ async def test_a_step_counts_what_it_changed_what_it_left_and_what_was_put_back(
     assert counts == [(1, 1, 2)]
 
 
+@pytest.mark.extended
 async def test_an_exit_code_that_is_said_to_be_fine_is_fine(words: Path) -> None:
     ended = await run(words, recipe({"run": SED + "; exit 7", "ok_exit": [7]}))
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
@@ -112,6 +113,7 @@ async def test_a_step_that_hangs_costs_only_its_own_file(words: Path) -> None:
     assert told(ended)["b.txt"][0] == "merged"
 
 
+@pytest.mark.extended
 async def test_a_step_that_deletes_its_file_loses_nothing(words: Path) -> None:
     ended = await run(words, recipe({"run": "test {files} = a.txt && rm {files} || " + SED}))
     status, reason = told(ended)["a.txt"]
@@ -136,12 +138,14 @@ async def test_every_file_is_transformed_from_the_same_surroundings(words: Path)
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
 
 
+@pytest.mark.extended
 async def test_what_a_step_leaves_for_git_to_ignore_is_gone_before_the_next_file(words: Path) -> None:
     leave = "test ! -e __pycache__/log || exit 9; mkdir -p __pycache__ && echo > __pycache__/log; " + SED
     ended = await run(words, recipe({"run": leave}), hands={"slots": 1})
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
 
 
+@pytest.mark.extended
 async def test_sites_are_counted_and_a_second_step_takes_what_is_left(words: Path) -> None:
     sites = {"include": ["*.txt"], "site": [{"id": "old", "pattern": "old"}]}
     first = {"run": "test {files} = b.txt && true || " + SED}
@@ -152,6 +156,7 @@ async def test_sites_are_counted_and_a_second_step_takes_what_is_left(words: Pat
     assert rungs == {"a.txt": 0, "b.txt": 1, "c.txt": 0, "d.txt": 0}
 
 
+@pytest.mark.extended
 async def test_files_that_no_step_changes_are_told_apart_by_their_sites(words: Path) -> None:
     sites = {"include": ["*.txt"], "site": [{"id": "old", "pattern": "old"}]}
     only_a = "test {files} != a.txt || " + SED
@@ -241,6 +246,7 @@ async def test_a_shared_directory_can_be_used_and_not_written(words: Path) -> No
     assert (words / "vendor" / "word").read_text() == "new"
 
 
+@pytest.mark.extended
 async def test_a_step_finds_its_tool_and_the_gate_does_not_run_by_the_tools_python(words: Path) -> None:
     codemods = words.parent / "codemods"
     venv.create(codemods)

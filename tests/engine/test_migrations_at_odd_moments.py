@@ -193,6 +193,7 @@ async def test_a_file_that_is_tried_again_as_it_is_judged_is_tried_in_the_next_w
     assert stands(run)["a/2.txt"] == ("merged", "new")
 
 
+@pytest.mark.extended
 async def test_a_file_that_is_wanted_again_after_its_steps_have_run_is_not_forgotten(
     tmp_path: Path, hold: Hold
 ) -> None:
@@ -201,6 +202,7 @@ async def test_a_file_that_is_wanted_again_after_its_steps_have_run_is_not_forgo
     assert set(stands(run).values()) == {("merged", "new")}
 
 
+@pytest.mark.extended
 async def test_a_file_that_is_wanted_again_during_the_final_checks_is_tried_before_the_end(
     tmp_path: Path, hold: Hold
 ) -> None:
@@ -238,6 +240,7 @@ def briefs(ended: RunExit) -> list[str]:
     return [str(event.brief.head) for event in begun if isinstance(event, SessionStarted)]
 
 
+@pytest.mark.extended
 async def test_no_model_is_asked_of_a_file_that_was_left_out_while_it_waited(tmp_path: Path, hold: Hold) -> None:
     options, given = by_models(tmp_path, hold)
     said = Said(options.repository, hold, (at_model, (SkipFiles(files=("b.txt",)),)))
@@ -246,6 +249,7 @@ async def test_no_model_is_asked_of_a_file_that_was_left_out_while_it_waited(tmp
     assert "a.txt" in brief
 
 
+@pytest.mark.extended
 async def test_a_note_to_a_model_that_is_at_work_reaches_its_next_attempt(tmp_path: Path, hold: Hold) -> None:
     options, given = by_models(tmp_path, hold)
     wanted = RetryFiles(files=("a.txt",), note="in CAPITALS")

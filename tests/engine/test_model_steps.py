@@ -68,6 +68,7 @@ async def test_a_step_that_has_spent_its_budget_asks_nothing_more_and_the_run_go
     assert (ended.exit_code, ended.error) == (3, None)
 
 
+@pytest.mark.extended
 async def test_a_run_that_no_model_answers_waits_and_goes_on_where_it_was(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old", "better"], "b": ["old", "better"]})
     given = recipe({"run": SED}, TAIL, HAND)
@@ -84,6 +85,7 @@ async def test_a_run_that_no_model_answers_waits_and_goes_on_where_it_was(tmp_pa
     assert kinds.count("task.created") == 3
 
 
+@pytest.mark.extended
 async def test_a_spent_budget_of_the_run_is_no_failure_of_a_file(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old", "better"], "b": ["old", "better"]})
     given = recipe({"run": SED}, TAIL, HAND)
@@ -178,6 +180,7 @@ async def test_reviewers_look_at_the_diff_of_a_file_before_it_may_go_to_the_queu
     assert git(root, "show", f"{ended.state.run.branch}:a.txt") == "better"
 
 
+@pytest.mark.extended
 async def test_what_is_left_to_a_person_is_told_everywhere_and_noted_where_nothing_lands(tmp_path: Path) -> None:
     root = repository(tmp_path / "repo", {".gitignore": "__pycache__/\n", "a.py": "X = 'old'\n", "test_x.py": ONLY_OLD})
     given = recipe(

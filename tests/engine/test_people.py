@@ -228,6 +228,7 @@ async def _told(ended: RunExit, session: str) -> str:
     return brief
 
 
+@pytest.mark.extended
 async def test_a_budget_that_is_raised_while_the_run_comes_to_rest_lets_it_go_on(bench: Bench) -> None:
     def hear(event: object) -> None:
         """One goes on when the other sleeps, and that one when the budget that is spent by then has been raised."""
@@ -264,6 +265,7 @@ async def test_only_a_person_adds_to_the_contract_what_the_judge_misses_in_it(be
     assert again.state.goal.contract and again.state.goal.contract.criteria[-1].id == "docs"
 
 
+@pytest.mark.extended
 async def test_the_budget_that_is_spent_is_the_one_that_a_person_is_asked_to_raise(bench: Bench) -> None:
     budget = {"usd": 50.0, "roles": {"worker": {"calls": 1}}}
     ended = await bench.run(*one("a"), budget=budget, approval={"mode": "review", "budget_factor": 1.5})

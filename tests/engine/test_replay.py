@@ -139,6 +139,7 @@ async def test_a_resumed_run_with_a_failed_try_is_replayed_as_one(bench: Bench) 
     assert (report.is_same, report.is_whole, len(report.landings)) == (True, True, 2), told(report)
 
 
+@pytest.mark.extended
 async def test_a_command_that_prints_another_word_is_the_first_divergence_with_its_diff(bench: Bench) -> None:
     echo = uses("worker", "a", "shell", command="echo the word is $WORD")
     await bench.run(plans("root", {"key": "a"}), echo, *task("a"), planner_ends(), judges(), **WORD)
@@ -204,6 +205,7 @@ async def test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody(b
     assert (report.asking, report.recorded_tree) == (None, report.replayed_tree)
 
 
+@pytest.mark.extended
 async def test_the_judge_alone_is_asked_again_and_the_run_goes_on_as_it_was_recorded(bench: Bench) -> None:
     await bench.run(*one("a"))
     model = write_script(bench.root / "strict.json", [reviews("a", "revise", "a.txt:1 is empty"), judges()])

@@ -286,6 +286,7 @@ async def test_a_pattern_that_never_ends_costs_only_its_own_file(words: Path) ->
     assert len(ended.state.landed_units) == 7
 
 
+@pytest.mark.extended
 async def test_a_file_whose_step_was_ended_for_want_of_time_is_not_known_to_fail_but_tried_again(words: Path) -> None:
     slow = recipe({"run": f"case {{files}} in c.txt) sleep 60;; d.txt) exit 3;; *) {SED};; esac", "timeout_s": 4})
     ended = await run(words, slow)

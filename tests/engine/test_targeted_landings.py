@@ -60,6 +60,7 @@ async def test_guilty_and_pairs_are_found_by_narrow_runs_and_what_lands_was_test
     assert "python3 -m unittest discover -v" in landed
 
 
+@pytest.mark.extended
 async def test_who_is_red_only_beside_what_landed_with_an_earlier_wave_is_named_with_it(four: Migrated) -> None:
     first = {"files": 3, "pick": "list", "paths": ["a/1.txt", "c/1.txt", "c/2.txt"]}
     await four.run(recipe({"run": SPOIL}, sample=first, verify=NARROW))
@@ -71,6 +72,7 @@ async def test_who_is_red_only_beside_what_landed_with_an_earlier_wave_is_named_
     assert any(event.taken_back == 3 for event in four.events(TrialJudged)), "once without all that landed"
 
 
+@pytest.mark.extended
 async def test_a_pair_that_lands_together_is_named_as_one(four: Migrated) -> None:
     first = {"files": 3, "pick": "list", "paths": ["c/1.txt", "c/2.txt"]}
     paired = {"pair": ["c/1.txt -> c/2.txt"]}
@@ -88,6 +90,7 @@ class MarksTest(unittest.TestCase):
         self.assertFalse("new left" in text and "new right" in text)"""
 
 
+@pytest.mark.extended
 async def test_a_partner_that_nothing_points_at_is_found_among_many_that_landed(tmp_path: Path) -> None:
     marks = {("a", 17): "old left", ("b", 1): "old right"}
     texts = {f"{name}/{number:02}.txt": marks.get((name, number), "old") for name in "ab" for number in range(24)}

@@ -79,6 +79,7 @@ async def test_a_person_who_is_to_look_at_the_sample_lets_the_rest_begin(eight: 
     assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
 
 
+@pytest.mark.extended
 async def test_a_no_to_a_later_pass_is_no_yes_of_an_earlier_one(tmp_path: Path) -> None:
     """Each answer begins an engine, which goes through the passes of the wave from the first one on."""
     migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old"}))
@@ -109,6 +110,7 @@ async def test_a_person_is_asked_only_about_what_the_gate_has_seen_green(tmp_pat
     assert len(ended.state.receipts) == tested, "nothing had to be tested again"
 
 
+@pytest.mark.extended
 async def test_what_has_to_land_as_one_does_so_after_an_answer_to_its_last_pass(tmp_path: Path) -> None:
     migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old"}))
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
@@ -132,6 +134,7 @@ async def test_a_sample_that_is_judged_again_is_asked_about_once(eight: Migrated
     assert [one.approval.item for one in ended.state.pending_approvals] == ["sample/sample-2"]
 
 
+@pytest.mark.extended
 async def test_a_sample_is_judged_anew_when_files_of_it_were_tried_again(eight: Migrated) -> None:
     flag = eight.root.parent / "tool" / "mended"
     flag.parent.mkdir()
@@ -151,6 +154,7 @@ async def test_a_sample_is_judged_anew_when_files_of_it_were_tried_again(eight: 
     assert (ended.exit_code, set(eight.statuses().values()), ended.state.pending_approvals) == (0, {"merged"}, [])
 
 
+@pytest.mark.extended
 async def test_what_a_person_wants_tried_again_waits_for_no_answer_to_another_question(eight: Migrated) -> None:
     flag = eight.root.parent / "tool" / "mended"
     flag.parent.mkdir()
@@ -171,6 +175,7 @@ async def test_what_a_person_wants_tried_again_waits_for_no_answer_to_another_qu
     assert [taken.refused for taken in eight.events(CommandTaken)][-1].endswith(closed)
 
 
+@pytest.mark.extended
 async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -> None:
     stop = {"max_failed_fraction": 0.3, "after_shards": 2, "same_signature": 0}
     given = recipe({"run": spoils(*(f"{name}/1.txt" for name in NAMES))}, sample={"first": 3, "growth": 1}, stop=stop)
@@ -198,6 +203,7 @@ async def test_an_atomic_migration_has_no_sample_that_lands_before_the_rest(eigh
     assert (len(eight.now.state.landings), [wave.wave for wave in eight.events(WaveStarted)]) == (1, ["sweep"])
 
 
+@pytest.mark.extended
 async def test_what_a_revised_step_makes_as_before_stands_without_landing_again(eight: Migrated) -> None:
     await eight.run(recipe({"run": SED}))
     ended = await eight.say(Revise(recipe=recipe({"run": f"true && {SED}"}).dump_values()))
@@ -250,6 +256,7 @@ async def test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it
     assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
 
 
+@pytest.mark.extended
 async def test_a_revised_recipe_does_the_sample_again_before_anybody_is_asked_about_it(eight: Migrated) -> None:
     step = {"run": f"case {{files}} in */1.txt) {SPOIL};; *) sed -i 's/old/mid/;t;s/mid/new/' {{files}};; esac"}
     rules = {"sample": {"files": 6, "min_pass": 0.1}, "stop": {"same_signature": 0, "max_failed_fraction": 1}}
@@ -304,6 +311,7 @@ async def test_a_gate_that_tells_of_each_test_is_not_warned_of(eight: Migrated) 
     assert not (await eight.run(recipe({"run": SED}))).state.notices
 
 
+@pytest.mark.extended
 async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_nothing_of_it_lands(
     eight: Migrated,
 ) -> None:
@@ -313,6 +321,7 @@ async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_
     assert "once more" in ended.state.migration.files["a/1.txt"].reason
 
 
+@pytest.mark.extended
 async def test_the_time_that_a_recipe_allows_stops_the_run_resumably_and_only_lowers_what_the_user_allows(
     eight: Migrated,
 ) -> None:

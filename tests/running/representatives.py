@@ -103,6 +103,16 @@ REPRESENTATIVES = {
     "engine/test_budget_over_http.py::test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands": 1,
     "engine/test_people.py::test_what_makes_no_sense_is_refused_and_recorded": 1,
     "engine/test_github_pull_requests.py::test_what_is_missing_is_told_before_any_work": 1,
+    "engine/test_waves.py::test_forecast_landing_summary_status_and_report_have_the_same_counts": 1,
+    "engine/test_waves.py::test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it_refused": 1,
+    "engine/test_waves.py::"
+    "test_a_gate_that_tells_only_its_exit_code_is_named_before_any_search_with_what_would_shorten_it": 1,
+    "e2e/test_bad_input.py::test_a_goal_that_is_piped_in_another_encoding_is_no_crash": 1,
+    "e2e/test_first_goal.py::test_every_command_of_the_first_goal_works_in_its_order": 1,
+    "security/test_shared_secrets.py::test_what_an_imported_run_shares_counts_only_if_its_settings_are_trusted": 1,
+    "security/test_shared_secrets.py::test_a_run_whose_recipe_opens_places_of_this_machine_is_not_imported": 1,
+    "security/test_reviewer_attacks.py::test_text_for_the_reviewer_changes_no_verdict_is_fenced_and_is_flagged": 3,
+    "security/test_reviewer_attacks.py::test_the_verdict_is_the_one_that_the_same_change_has_without_the_text": 1,
 }
 """Test → so many of its parameters, the first ones. Of slow tests all others run in `make cases` alone; of the quick
 tests named here, only the parameters beyond that."""
