@@ -109,6 +109,7 @@ def remove_old_logs(logs: Path) -> None:
     for folder in logs.glob("*/"):
         with suppress(FileNotFoundError):  # another process is at it as well
             if time.time() - folder.stat().st_mtime > _KEEP_LOGS_S:
+                os.utime(folder)  # it is no more of long ago for those who find it under its new name
                 remove_tree(claim_tree(folder))
 
 
