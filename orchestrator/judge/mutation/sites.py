@@ -11,6 +11,8 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
+from orchestrator.judge.source.python_syntax import PARSER_LOCK
+
 _PREFERENCE = (
     *("operator_swap_op", "operator_keywords", "operator_remove_unary_ops", "operator_if_exp", "operator_name"),
     *("operator_number", "operator_match", "operator_symmetric_string_methods_swap"),
@@ -85,7 +87,8 @@ class _SiteFinder(cst.CSTVisitor):
             if name == "operator_assignment" and self._depth == 0:
                 continue  # outside functions most are names of types
             try:
-                made = list(operator(node))
+                with PARSER_LOCK:  # operators of numbers and strings read these by `ast`
+                    made = list(operator(node))
             except _OPERATOR_ERRORS:
                 continue
             if name == "operator_arg_removal":

@@ -13,8 +13,9 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 MAX_TREE_DEPTH = 150
 """How deep a tree may go that is still looked into: Python's own tools for trees call themselves for every level."""
 
-_PARSER_LOCK = threading.Lock()
-"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
+PARSER_LOCK = threading.Lock()
+"""To be held by whatever calls `ast.parse`: CPython 3.11 counts its recursion for all threads together
+(python/cpython#106905)."""
 
 
 def parse_python(source: bytes) -> ast.Module | None:
@@ -35,7 +36,7 @@ def parse_source(source: bytes | str) -> ast.Module:
     Raises:
         SyntaxError, ValueError, LookupError, RecursionError, MemoryError: as `ast.parse` does.
     """
-    with _PARSER_LOCK, warnings.catch_warnings():
+    with PARSER_LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
 
