@@ -48,13 +48,13 @@ def count_primes(limit):
     return found
 
 
-def describe(limit):
+def describe_primes(limit):
     return f"{count_primes(limit)} primes below {limit}"
 """
 TESTS = """\
 import pytest
 
-from product.part{number} import count_primes, describe
+from product.part{number} import count_primes, describe_primes
 
 
 @pytest.mark.parametrize("limit", range(18000, 18000 + {tests}))
@@ -63,7 +63,7 @@ def test_primes_are_counted(limit):
 
 
 def test_describe():
-    assert describe(10) == "4 primes below 10"
+    assert describe_primes(10) == "4 primes below 10"
 """
 
 

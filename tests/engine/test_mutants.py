@@ -62,7 +62,7 @@ def list_mutant_receipts(ended: RunExit) -> list[Receipt]:
 
 
 def tell_reviewers(bench: Bench) -> str:
-    """What the reviewers of a run were shown."""
+    """Return the briefs that the reviewers of a run were shown."""
     (journal,) = bench.root.glob("state/*/runs/*/journal.db")
     events = [recorded.event for recorded in read_all_events(journal)]
     return "".join(one.brief.head for one in events if isinstance(one, SessionStarted) and one.role == "judge")

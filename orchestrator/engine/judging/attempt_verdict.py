@@ -163,12 +163,12 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     others = _list_parallel(context.state, state)  # as they are now: whoever ends while this is judged was at work
     evidence = await _collect_evidence(context, roles, state, others)
     verdict = decide_verdict(evidence)
-    while (refusal := await request_needed_grants(context, roles, task, verdict)) == "":
+    while (decided := await request_needed_grants(context, roles, task, verdict)) and decided.is_allowed:
         state = context.state.tasks[task]
         evidence = await _collect_evidence(context, roles, state, others)
         verdict = decide_verdict(evidence)
-    if refusal:
-        reasons = (*verdict.reasons, f"its planner did not grant that: {refusal}")
+    if decided:
+        reasons = (*verdict.reasons, f"its planner did not grant that: {decided.reason}")
         verdict = verdict.model_copy(update={"reasons": reasons})
     number = len(state.attempts)
     verdict = await apply_verdict_veto(context, task, verdict)

@@ -1,5 +1,6 @@
 """Asking a task's planner for the grants that a candidate lacks, as soon as the first verdict names them."""
 
+from orchestrator.domain.event.work import GrantDecided
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import RuleId, Verdict, VerdictKind
 from orchestrator.domain.run.state import TaskState
@@ -11,20 +12,17 @@ _ASKED_FOR = frozenset({RuleId.PROTECTED, RuleId.INLINE_TEST, RuleId.SUPPRESSION
 _MAX_WHY_CHARS = 2_000
 
 
-async def request_needed_grants(context: RunContext, roles: Roles, task: TaskId, verdict: Verdict) -> str | None:
-    """Ask the planner of a task for what its candidate lacks.
-
-    Returns:
-        the planner's reason if it refused, nothing if it granted that; None if it was not asked.
-    """
+async def request_needed_grants(
+    context: RunContext, roles: Roles, task: TaskId, verdict: Verdict
+) -> GrantDecided | None:
+    """Ask the planner of a task for what its candidate lacks; return its decision, None if it was not asked."""
     state = context.state.tasks[task]
     if not _is_worth_asking(context, state, verdict):
         return None
     why = "\n".join(verdict.reasons)[:_MAX_WHY_CHARS]
     number = len(state.grant_decisions) + 1
     brief = GrantBrief(task=state.spec, number=number, wanted=verdict.needed_grants, why=why)
-    decided = await roles.planner.decide_grant(brief)
-    return "" if decided.is_allowed else decided.reason
+    return await roles.planner.decide_grant(brief)
 
 
 def _is_worth_asking(context: RunContext, state: TaskState, verdict: Verdict) -> bool:

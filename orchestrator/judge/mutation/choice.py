@@ -35,7 +35,7 @@ def choose_mutants(files: Sequence[ChangedFile], lines: Sequence[AddedLine], lim
                 site = min(place.sites, key=lambda one: one.preference + 2 * used[one.operator])
                 place.sites.remove(site)
                 mutant = _build(place, site)
-                if mutant and mutant.text not in (one.text for one in chosen):
+                if mutant and mutant.description not in (one.description for one in chosen):
                     used[site.operator] += 1
                     chosen.append(mutant)
         places = [place for place in places if place.sites]

@@ -30,7 +30,7 @@ class Mutant:
     edit: SourceEdit
 
     @property
-    def text(self) -> str:
+    def description(self) -> str:
         """The alteration in words; also its name in the receipt of the run."""
         return f"`{self.before}` became `{self.after}` at {self.path}:{self.line}"
 

@@ -65,7 +65,7 @@ class MutantRunner:
         unnoticed = set[str]()
         for outcomes in await read_known_outcomes(self._ledger, runs):
             unnoticed |= {test for test, outcome in outcomes.items() if outcome in PASSED_OUTCOMES}
-        survivors = tuple(mutant for mutant in mutants if f"mutants::{mutant.text}" in unnoticed)
+        survivors = tuple(mutant for mutant in mutants if f"mutants::{mutant.description}" in unnoticed)
         return MutantReport(survivors, tuple(runs))
 
 
@@ -76,7 +76,7 @@ def _build_injection(mutants: tuple[Mutant, ...], seconds: float) -> check_comma
     rows = []
     for mutant in mutants:
         edit = mutant.edit
-        rows.append((mutant.text, mutant.path, edit.offset, edit.removed, edit.inserted))
+        rows.append((mutant.description, mutant.path, edit.offset, edit.removed, edit.inserted))
     plugin = f"p{secrets.token_hex(5)}"
     values = f"MUTANTS = {tuple(rows)!r}\nSECONDS = {seconds!r}\nrun_mutants()\n"
     return check_command.SandboxInjection(_LOADING_SCRIPT, f"{plugin}\n{source}\n\n{values}", {plugin: "plugin"})

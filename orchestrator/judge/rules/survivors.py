@@ -9,5 +9,5 @@ from orchestrator.judge.rules.change_facts import ChangeFacts, build_flag
 def check_survivors(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a flag for each mutant that survived the tests which reach its file."""
     for mutant in facts.survivors:
-        text = f"{mutant.text} and no test that reaches the file noticed"
+        text = f"{mutant.description} and no test that reaches the file noticed"
         yield build_flag(RuleId.SURVIVOR, text, mutant.path, mutant.line)
