@@ -1,7 +1,8 @@
 """TOML files with line numbers, so that an error names the file, the line and the key."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def find_key_line(source: str, key: TomlKey) -> int | None:
     return None
 
 
-def _find_key_lines(source: str) -> dict[TomlKey, int]:
+@lru_cache(maxsize=8)
+def _find_key_lines(source: str) -> Mapping[TomlKey, int]:
+    """Return the line of each key; kept, as every key of a file is asked about one by one."""
     found: dict[TomlKey, int] = {}
     counts: dict[TomlKey, int] = {}
     table: TomlKey = ()
