@@ -62,6 +62,7 @@ def test_the_recipe_itself_is_sound(repo: Path) -> None:
     assert migrate(repo, RECIPE, "--json").json["files"]["landed"] == ["calc.py"]
 
 
+@pytest.mark.extended
 def test_a_run_begins_with_its_id_and_with_what_it_leaves_out(repo: Path) -> None:
     (repo / "calc.py").write_text((repo / "calc.py").read_text() + "# not committed\n")
     done = migrate(repo, RECIPE, "--json")

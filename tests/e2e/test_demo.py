@@ -77,6 +77,7 @@ def test_the_local_pull_request_is_a_ref_with_text_and_data(migrated: tuple[Path
     assert "| `python3 -m unittest -v` | 18 passed, 0 failed, 0 errors, 0 skipped |" in body
 
 
+@pytest.mark.extended
 def test_a_second_demo_gets_a_directory_of_its_own(migrated: tuple[Path, Finished]) -> None:
     place, _ = migrated
     assert orchestrate("demo", "--offline", cwd=place).code == 0

@@ -29,6 +29,7 @@ def test_plan_shows_what_the_planner_does_and_that_it_thinks(tmp_path: Path, mon
     assert "1 call, " in done.err
 
 
+@pytest.mark.extended
 def test_cancel_says_what_is_stopped_what_is_kept_and_how_to_take_it_back(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=0, tasks=("a", "b"))
     asks = ("--approval", "review", "--set", 'approval.paths=["b.txt"]')

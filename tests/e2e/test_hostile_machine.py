@@ -135,6 +135,7 @@ def test_a_home_that_cannot_be_written_is_named_and_a_state_directory_elsewhere_
     assert_said("a home directory that cannot be written to", told)
 
 
+@pytest.mark.extended
 def test_an_engine_that_is_stopped_for_a_while_goes_on_when_nobody_took_over(tmp_path: Path) -> None:
     calculator(tmp_path / "repo")
     slow = [item.model_copy(update={"delay_s": 0.5}) for item in one("a")]

@@ -71,6 +71,7 @@ def statuses(repo: Path) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.extended
 def test_an_ended_migration_goes_on_by_an_edited_recipe_and_does_only_what_that_concerns(repo: Path) -> None:
     assert migrate(repo, "run", write(repo, RECIPE)).code == 3
     left_out = migrate(repo, "skip", "latest", "d.txt", "--reason", "a museum piece", "--json")

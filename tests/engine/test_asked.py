@@ -35,6 +35,7 @@ async def test_what_was_not_asked_for_is_left_out_with_the_reason_and_can_be_had
     assert (later.exit_code, run.statuses()["a/1.txt"], run.text("a/1.txt")) == (0, "merged", "new")
 
 
+@pytest.mark.extended
 async def test_a_command_that_finds_sites_has_what_setup_made_for_the_new_world(tmp_path: Path) -> None:
     ignored: dict[str, str | bytes] = {".gitignore": "tools/\n", "a.txt": "old\n"}
     root = repository(tmp_path / "repo", ignored)

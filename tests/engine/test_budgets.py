@@ -85,6 +85,7 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
     assert "budget: $5.00" in text
 
 
+@pytest.mark.extended
 async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_before_the_run_stops(
     bench: Bench,
 ) -> None:

@@ -161,6 +161,7 @@ async def test_another_goal_under_a_key_is_refused_unless_it_is_to_begin_anew(ma
     assert (state.run.goal, there.directory.run != place.directory.run, job.lease.hop) == ("make it worse", True, 1)
 
 
+@pytest.mark.extended
 async def test_a_job_that_was_to_begin_anew_and_could_not_leaves_the_key_its_run(machines: Machines) -> None:
     job, place, run = await worked(machines.options("first"), replace(WISH, limit_s=0.001))
     await ended(job, place, run)
@@ -206,6 +207,7 @@ async def test_a_job_that_reaches_nothing_hands_over_to_one_that_delivers(machin
     assert (job.lease.hop, run.state.ended is not None) == (2, True)
 
 
+@pytest.mark.extended
 async def test_what_was_handed_over_is_not_delivered_over_another_jobs_state(
     machines: Machines, tmp_path: Path
 ) -> None:

@@ -203,6 +203,7 @@ async def test_without_a_forge_the_state_is_kept_and_a_person_is_told_what_to_se
     assert "refs/orchestrate/ci/issue-1" in git(yard.remote, "for-each-ref")
 
 
+@pytest.mark.extended
 async def test_a_token_that_may_not_write_is_told_of_and_nothing_is_lost(yard: Yard) -> None:
     await yard.worked()
     yard.forge.tokens = {TOKEN: {**ALL_RIGHTS, "pull_requests": "read"}}
@@ -254,6 +255,7 @@ async def test_a_job_that_was_cut_off_is_published_as_far_as_it_came_and_is_not_
     assert "refs/orchestrate/ci/issue-1" in git(yard.remote, "for-each-ref")
 
 
+@pytest.mark.extended
 async def test_what_a_run_asks_is_answered_from_the_refs_of_a_clone_before_the_next_job_goes_on(yard: Yard) -> None:
     await yard.worked(approval={"mode": "pr"})
     waiting = await publish_run(yard.publishing(), PublishRequest(yard.handover, issue=None))

@@ -151,6 +151,7 @@ async def test_the_end_of_a_run_and_its_pull_request_say_how_to_merge(bench: Ben
     assert (bench.repository / "a.txt").exists()
 
 
+@pytest.mark.extended
 async def test_a_squashed_run_can_be_replayed(bench: Bench) -> None:
     await bench.run(*TWO, commits={**ADA, "squash": True})
     state = {"state": {"dir": str(bench.root / "state")}}

@@ -176,6 +176,7 @@ def conversations(ended: RunExit) -> list[str]:
     return [event.session for event in events(ended, SessionStarted) if event.session.startswith("verdict:")]
 
 
+@pytest.mark.extended
 async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged_anew(bench: Bench) -> None:
     def change_of_mind(event: object) -> None:
         if isinstance(event, SessionStarted) and event.session == "verdict:1":

@@ -28,6 +28,7 @@ async def begun(run: Migrated, *only: str) -> list[str]:
     return told(read_state(place.directory.journal).notices)
 
 
+@pytest.mark.extended
 async def test_a_run_that_does_again_what_waits_to_be_merged_names_the_earlier_one(tmp_path: Path) -> None:
     run = Migrated(words(tmp_path / "repo", {"a/1.txt": "old", "a/2.txt": "old worse", "b/1.txt": "old"}))
     first = await run.run(GIVEN)

@@ -155,6 +155,7 @@ def get_price():
 SOMETIMES_WRONG = "def get_price():\n    return 3 if count in (1, 5) else 2"
 
 
+@pytest.mark.extended
 async def test_a_change_that_makes_a_test_fail_most_times_is_red_although_its_first_run_is_green(bench: Bench) -> None:
     rounds = Rounds(bench, RIGHT)
     work = [writes("a", "price.py", rounds.format_code(MOSTLY_WRONG)), worker_ends("a")]

@@ -66,6 +66,7 @@ async def test_checks_are_awaited_before_the_judge_is_asked_and_what_is_green_is
     assert "merged: main on memory" in last_words(ended)
 
 
+@pytest.mark.extended
 async def test_red_checks_overrule_the_judge_and_are_told_to_the_next_iteration_which_updates_the_same_pull_request(
     bench: Bench,
 ) -> None:
@@ -171,6 +172,7 @@ async def test_a_run_that_waits_for_checks_can_be_paused(bench: Bench) -> None:
     assert (ended.exit_code, "lunch" in str(ended.error)) == (6, True)
 
 
+@pytest.mark.extended
 async def test_a_replay_hears_of_the_checks_what_the_run_heard(bench: Bench) -> None:
     run = bench_with(bench, lambda commit, _: [RED] if commit == 0 else [check("unit")])
     ended = await run.run(*TWICE, pr=MERGE)

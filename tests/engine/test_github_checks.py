@@ -91,6 +91,7 @@ def comments(forge: FakeForge) -> list[int]:
     return [number for number, _ in forge.hosted.comments.values()]
 
 
+@pytest.mark.extended
 async def test_what_is_red_and_begun_anew_is_closed_and_the_second_attempt_turns_green_and_is_merged_once(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

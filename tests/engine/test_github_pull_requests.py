@@ -99,6 +99,7 @@ async def test_each_group_of_a_migration_has_a_pull_request_with_its_mark_and_la
     assert {ref: forge.hosted.tip(ref) for ref in pulls} == {pr.branch: pr.head for pr in opened.values()}
 
 
+@pytest.mark.extended
 async def test_a_forge_that_stumbles_gets_one_pull_request_all_the_same(bench: Bench, forge: FakeForge) -> None:
     forge.fault(bad_gateway(), "GET", times=2)
     forge.fault(secondary_limit(1), "POST")

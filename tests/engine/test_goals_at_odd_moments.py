@@ -76,6 +76,7 @@ async def test_a_slice_that_is_cancelled_as_its_planner_ends_is_not_begun(
     assert {status(ended, name) for name in ("s", "s/a", "s/b")} == {TaskStatus.CANCELLED}
 
 
+@pytest.mark.extended
 async def test_a_retry_in_the_last_moment_of_a_run_is_carried_out(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ async def test_a_retry_in_the_last_moment_of_a_run_is_carried_out(
     assert ended.state.ended.outcome == "done", ended.state.ended
 
 
+@pytest.mark.extended
 async def test_a_retry_that_is_refused_interrupts_nobody(bench: Bench) -> None:
     slow = writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 4})
     later = When("attempt.started", lambda _: Timer(1, say, (bench, Retry(task=TaskId("root")))).start())

@@ -109,6 +109,7 @@ async def test_the_reason_stands_in_the_journal_and_a_command_leaves_with_its_ex
     assert f"{ref}.lock is locked, probably by process" in done.json["reason"]
 
 
+@pytest.mark.extended
 async def test_a_resume_waits_for_a_git_that_is_just_at_work(bench: Bench, stopped: RunExit) -> None:
     ref = own_refs(stopped)[0]
     with transaction(bench.repository, ref, "abort") as process:

@@ -203,6 +203,7 @@ async def test_a_shard_is_checked_with_the_tests_of_what_it_changes_and_flaky_re
         assert [n.text for n in context.state.notices] == ["check quick runs all tests: none is known for other.py"]
 
 
+@pytest.mark.extended
 async def test_a_check_right_after_a_step_blames_a_file_only_for_what_it_was_not_before(root: Path) -> None:
     lint = {"id": "lint", "run": "! grep -n eval {files}", "level": "step", "report": "exit-code"}
     verify = {"check": [{"id": "t", "run": GATE}, lint], "report": "unittest"}

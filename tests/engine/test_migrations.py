@@ -106,6 +106,7 @@ async def test_an_exit_code_that_is_said_to_be_fine_is_fine(words: Path) -> None
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
 
 
+@pytest.mark.extended
 async def test_a_step_that_hangs_costs_only_its_own_file(words: Path) -> None:
     hang = "test {files} != a.txt || sleep 60; " + SED
     ended = await run(words, recipe({"run": hang, "timeout_s": 4}))
@@ -122,6 +123,7 @@ async def test_a_step_that_deletes_its_file_loses_nothing(words: Path) -> None:
     assert on_branch(words, ended, "a.txt") == "old"
 
 
+@pytest.mark.extended
 async def test_what_a_step_changes_beside_its_file_is_left_out_and_told(words: Path) -> None:
     ended = await run(words, recipe({"run": SED + "; echo x > stray.log; echo y >> d.txt"}))
     assert [notice.text for notice in ended.state.notices] == [
@@ -261,6 +263,7 @@ async def test_a_step_finds_its_tool_and_the_gate_does_not_run_by_the_tools_pyth
     assert baseline.output.head.splitlines()[0] not in {"", str(codemods)}
 
 
+@pytest.mark.extended
 async def test_two_runs_on_one_repository_at_once_do_not_disturb_each_other(words: Path) -> None:
     import anyio
 

@@ -165,6 +165,7 @@ async def test_only_the_file_itself_counts_and_has_to_parse(tmp_path: Path) -> N
 PARSES = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        import a\n"
 
 
+@pytest.mark.extended
 async def test_reviewers_look_at_the_diff_of_a_file_before_it_may_go_to_the_queue(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old", "new", "better"]})
     given = recipe(TAIL | {"when": "sites"}, judge={"diff_review": "llm"})
@@ -210,6 +211,7 @@ ONLY_OLD = (
 )
 
 
+@pytest.mark.extended
 async def test_a_migration_with_models_is_replayed_from_its_journal(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old", "new"], "b": ["old", "better"]})
     given = recipe({"run": SED}, TAIL)

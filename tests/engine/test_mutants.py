@@ -84,6 +84,7 @@ async def test_what_no_test_notices_is_told_to_reviewers_and_what_one_notices_is
     assert "with one place of the change altered at a time" in shown
 
 
+@pytest.mark.extended
 async def test_a_resumed_run_finds_the_receipt_of_its_mutants(bench: Bench) -> None:
     write_project(bench)
     work = [writes("a", "cart.py", AFTER), worker_ends("a")]

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.sandbox
 REJECTED = [writes("a", "a.txt", "a\n"), worker_ends("a"), reviews("a", "reject", "no")]
 
 
+@pytest.mark.extended
 async def test_a_pause_that_is_taken_back_while_the_run_comes_to_rest_stops_nothing(bench: Bench) -> None:
     def hear(event: object) -> None:
         match event:
@@ -45,6 +46,7 @@ async def test_a_pause_that_is_taken_back_while_the_run_comes_to_rest_stops_noth
     assert ended.exit_code == 0, ended.error
 
 
+@pytest.mark.extended
 async def test_a_pause_that_is_taken_back_leaves_no_file_of_a_migration_out(tmp_path: Path) -> None:
     def hear(event: object) -> None:
         match event:

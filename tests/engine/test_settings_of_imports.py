@@ -100,6 +100,7 @@ async def test_a_question_whose_yes_would_bring_a_hook_is_refused(bench: Bench) 
         await moved(bench, elsewhere(bench))
 
 
+@pytest.mark.extended
 async def test_whose_commits_are_and_where_all_roles_send_keys_is_this_users_to_say(bench: Bench) -> None:
     foreign = {"name": "Eve", "email": "eve@example.invalid", "squash": True}
     options = bench.options(one("a"), commits=foreign)

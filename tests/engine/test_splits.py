@@ -47,6 +47,7 @@ def told_to_planner(ended: RunExit, session: str) -> str:
     return brief.head if brief.sha is None else BlobStore(ended.directory.blobs).read_blob(brief.sha).decode()
 
 
+@pytest.mark.extended
 async def test_a_task_that_is_too_large_goes_back_to_its_planner_whose_halves_land(bench: Bench) -> None:
     ended = await bench.run(
         plans("root", {"key": "whole"}, {"key": "after", "depends_on": ["whole"]}),

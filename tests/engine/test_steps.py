@@ -73,6 +73,7 @@ def reasons(ended: RunExit) -> dict[str, str]:
     return {path: file.reason for path, file in ended.state.migration.files.items() if file.reason}
 
 
+@pytest.mark.extended
 async def test_files_that_share_a_sandbox_know_nothing_of_each_other(words: Path) -> None:
     peep = f"ls /tmp/n ~/n 2>/dev/null; cat *.txt | grep -c old | grep -qx 8 || exit 4; touch /tmp/n ~/n; {SED}"
     odd = "case {files} in b.txt) exit 3;; c.txt) kill -9 $$;; d.txt) rm d.txt; exit;; e.txt) sleep 60;; esac; "
@@ -109,6 +110,7 @@ async def test_a_step_that_reaches_further_than_its_file_has_a_sandbox_for_each(
     assert len(has_run(ended)) == 8, "each is booked once"
 
 
+@pytest.mark.extended
 async def test_a_second_run_of_the_same_recipe_runs_no_step(words: Path) -> None:
     given = recipe({"run": "test {files} != a.txt || exit 3; test {files} = b.txt || " + SED})
     first, again = await run(words, given), await run(words, given)
@@ -275,6 +277,7 @@ async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Pa
     assert ended.state.migration.files["b.py"].status == FileStatus.NOTHING_TO_DO
 
 
+@pytest.mark.extended
 async def test_a_pattern_that_never_ends_costs_only_its_own_file(words: Path) -> None:
     (words / "c.txt").write_text("a" * 50 + "!\n")
     git(words, "commit", "-qam", "one that never ends")
@@ -312,6 +315,7 @@ async def test_a_step_that_leaves_another_encoding_than_attributes_say_costs_onl
     assert {on_branch(words, ended, path) for path in ended.state.landed_units} == {"Old"}
 
 
+@pytest.mark.extended
 async def test_more_files_than_fit_on_a_command_line_are_given_to_an_invariant_in_parts_and_refused_to_a_step(
     tmp_path: Path,
 ) -> None:

@@ -81,6 +81,7 @@ async def test_a_hanging_command_is_stopped_alone_and_its_worker_goes_on(bench: 
     assert [bool(event.refused) for event in taken] == [False, True], "the second one comes too late"
 
 
+@pytest.mark.extended
 async def test_a_run_with_a_stopped_call_is_done_over_the_same(bench: Bench) -> None:
     assert (await bench.run(*hanging(), when=Impatient(bench, StopCall(session=HANGING)))).exit_code == 0
     report = await again(bench)

@@ -100,6 +100,7 @@ async def test_a_partner_that_nothing_points_at_is_found_among_many_that_landed(
     assert sum(bool(event.taken_back) for event in run.events(TrialJudged)) <= 5 * log2(24)
 
 
+@pytest.mark.extended
 async def test_a_landing_has_a_commit_for_each_shard_with_its_files_alone_and_trailers(four: Migrated) -> None:
     await four.run(at_once({"run": SPOIL}))
     (landing,) = four.events(LandingFinished)
@@ -137,6 +138,7 @@ async def test_what_belongs_together_lands_or_is_ejected_together(
     assert {path for path, status in four.statuses().items() if status == "merged"} == set(four.statuses()) - guilty
 
 
+@pytest.mark.extended
 async def test_a_file_that_somebody_changes_on_the_pr_branch_is_left_to_them_and_the_rest_lands(four: Migrated) -> None:
     def by_hand(event: Any) -> None:
         first = commit(four.root, event.new, "b/1.txt", "my old\n")

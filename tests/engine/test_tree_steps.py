@@ -44,6 +44,7 @@ async def test_a_red_union_of_it_is_searched_and_the_rest_lands(six: Migrated) -
     assert "breaks 1 test" in ended.state.migration.files["b/1.txt"].reason
 
 
+@pytest.mark.extended
 async def test_what_is_atomic_lands_as_a_whole_or_not_at_all(six: Migrated) -> None:
     atomic = {"migration": {"id": "words", "atomic": True}}
     ended = await six.run(recipe(tree(SPOILS_ONE), **atomic))
@@ -84,12 +85,14 @@ async def test_a_later_step_takes_the_files_that_were_sent_back(six: Migrated) -
     assert (ended.exit_code, six.text("b/1.txt")) == (0, "new")
 
 
+@pytest.mark.extended
 async def test_a_revised_command_runs_over_the_tree_once_more(six: Migrated) -> None:
     await six.run(recipe(tree(SPOILS_ONE)))
     ended = await six.say(Revise(recipe=recipe(tree(f"{ALL} && true")).dump_values()))
     assert (ended.exit_code, set(six.statuses().values())) == (0, {"merged"})
 
 
+@pytest.mark.extended
 async def test_a_second_run_of_it_takes_what_is_known_and_another_tree_is_tried_anew(six: Migrated) -> None:
     given = recipe(tree(ALL))
     await six.run(given)

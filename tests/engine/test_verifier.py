@@ -103,6 +103,7 @@ async def test_a_test_that_stands_and_stays_red_ends_the_task_and_a_person_can_h
     assert status(again, "half") == TaskStatus.MERGED
 
 
+@pytest.mark.extended
 async def test_what_is_no_test_or_does_not_do_as_was_told_goes_back_twice_and_then_does_not_count(bench: Bench) -> None:
     bad = [
         build_file("import unittest\n", "conftest.py"),

@@ -36,6 +36,7 @@ def spoils(*paths: str) -> str:
     return f"case {{files}} in {'|'.join(paths)}) {SPOIL};; *) {SED};; esac"
 
 
+@pytest.mark.extended
 async def test_the_sample_goes_first_and_then_more_and_more_shards(eight: Migrated) -> None:
     given = recipe({"run": SED}, sample={"files": 2, "first": 1, "growth": 3})
     assert (await eight.run(given)).exit_code == 0
@@ -52,6 +53,7 @@ async def test_each_shard_lands_as_one_commit_that_names_it(eight: Migrated) -> 
     assert {shard.commit is not None for shard in eight.now.state.migration.shards.values()} == {True}
 
 
+@pytest.mark.extended
 async def test_what_does_not_land_with_its_shard_forms_the_next_revision_of_it(eight: Migrated) -> None:
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
     await eight.run(recipe({"run": spoils("b/1.txt", "g/2.txt")}, tail))
@@ -186,6 +188,7 @@ async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -
     assert (ended.exit_code, len(ended.state.landed_units)) == (3, 8)
 
 
+@pytest.mark.extended
 async def test_an_atomic_migration_lands_all_of_it_or_nothing(eight: Migrated) -> None:
     atomic: dict[str, Any] = {"migration": {"id": "words", "atomic": True}}
     ended = await eight.run(recipe({"run": spoils("c/1.txt")}, **atomic))

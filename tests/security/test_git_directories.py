@@ -208,6 +208,7 @@ async def test_what_the_configuration_includes_is_neither_run_nor_shown(
     assert mark.exists()
 
 
+@pytest.mark.extended
 @pytest.mark.sandbox
 @pytest.mark.attack(49)
 async def test_a_work_tree_that_the_configuration_names_is_not_looked_into(yard: Any, key: Path, shell_in: Any) -> None:

@@ -117,6 +117,7 @@ async def test_what_lies_too_deep_to_be_gone_through_is_left_out(
     remove_below(worktree.root, ["d"])  # which the removal of temporary directories could not
 
 
+@pytest.mark.extended
 @pytest.mark.attack(19)
 async def test_a_pipe_is_found_however_deep_the_directories_beside_it(worktree: Worktree) -> None:
     file_below(worktree.root, 3_000, "")

@@ -55,6 +55,7 @@ async def test_a_task_at_work_is_shown_as_it_stood_after_its_last_turn(bench: Be
         assert (root / "a.txt").read_text() == "a\n"
 
 
+@pytest.mark.extended
 async def test_while_an_editor_has_the_terminal_held_commands_are_sent_and_ctrl_c_is_the_editors(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

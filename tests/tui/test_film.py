@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed
 from orchestrator.tui.settings import DashboardSettings
@@ -16,6 +18,7 @@ from tests.unit.journal.test_golden_journals import restore
 SIZE = (100, 24)
 
 
+@pytest.mark.extended
 async def test_a_recorded_run_is_filmed_to_its_end(tmp_path: Path) -> None:
     restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "journal.db")
     app = FilmedDashboard(
@@ -49,6 +52,7 @@ class LateFeed(RunFeed):
         return None if self.unknowing_looks >= 0 else super().get_view_model()
 
 
+@pytest.mark.extended
 async def test_a_film_begins_with_the_first_frame_that_shows_something(tmp_path: Path) -> None:
     restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "journal.db")
     feed = LateFeed(RunDirectory(tmp_path), replay=PlaybackClock(0.5))

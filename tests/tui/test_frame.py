@@ -51,6 +51,7 @@ async def test_a_window_with_room_for_nearly_nothing_shows_what_fits() -> None:
         assert_said("a window of 20 by 5 letters", "\n".join(lines))
 
 
+@pytest.mark.extended
 async def test_resizing_while_it_runs_keeps_the_frame() -> None:
     source = Still(kept("goal.v2"), IN_THE_MIDDLE)
     app = dashboard(source)
@@ -115,6 +116,7 @@ async def at_rest(app: Dashboard, pilot: Pilot[None]) -> list[str]:
     return now
 
 
+@pytest.mark.extended
 async def test_the_way_back_leads_to_where_one_was(tmp_path: Path) -> None:
     app = dashboard(stored(fleet_journal(tmp_path / "run", workers=200, lines=0, turns=1)))
     async with app.run_test(size=(100, 24)) as pilot:

@@ -59,7 +59,7 @@ async def test_answers_stand_below_what_waits_and_cursor_and_place_stay() -> Non
         await pilot.pause()
         assert "item      q3 landing/discounts@2" in "\n".join(seen(app))
         await pilot.press("escape")
-        await pilot.pause()
+        await until(pilot, lambda: "approved by ada" in "\n".join(seen(app)))
         assert not detail.has_focus
         rows = [line for line in seen(app)[4:] if line[0] == "│" and ("landing" in line or "tier" in line)]
         assert "approved by ada" in rows[2]
@@ -92,6 +92,7 @@ async def test_a_question_that_is_opened_in_the_fleet_has_the_cursor_in_the_inbo
         assert [one.id for one in app.view_stack.current_view.selected_subjects] == [PLAN.item]
 
 
+@pytest.mark.extended
 @pytest.mark.sandbox
 async def test_what_a_migration_is_to_land_is_seen_before_it_is_approved(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"tests/one.txt": "old", "tests/two.txt": "else"})

@@ -158,6 +158,7 @@ async def test_shards_tell_what_landed_what_was_taken_back_and_their_files() -> 
         assert table(app).cursor == "sample"
 
 
+@pytest.mark.extended
 async def test_words_of_models_and_repositories_lie_inert_in_every_view() -> None:
     for make in VIEWS:
         app = Alone(make)

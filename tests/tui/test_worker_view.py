@@ -230,6 +230,7 @@ def hostile(blobs: BlobStore) -> list[ToolCalled | ToolReturned]:
     ]
 
 
+@pytest.mark.extended
 @pytest.mark.sandbox
 @pytest.mark.timeout(600)
 async def test_a_migrated_file_is_shown_with_its_rungs_and_why_it_failed(tmp_path: Path) -> None:
