@@ -111,7 +111,8 @@ REPRESENTATIVES = {
     "security/test_reviewer_attacks.py::test_text_for_the_reviewer_changes_no_verdict_is_fenced_and_is_flagged": 3,
     "security/test_reviewer_attacks.py::test_the_verdict_is_the_one_that_the_same_change_has_without_the_text": 1,
     "engine/test_commits.py::test_a_migrations_pull_requests_are_squashed_to_one_commit_each": 1,
-    "engine/test_migration_gate.py::test_a_change_that_replaces_a_function_of_python_while_tests_run_is_red_although_they_pass": 1,
+    "engine/test_migration_gate.py::"
+    "test_a_change_that_replaces_a_function_of_python_while_tests_run_is_red_although_they_pass": 1,
     "engine/test_steps.py::test_a_dry_run_makes_of_each_file_what_the_run_does": 2,
     "security/test_limits.py::test_cpu_time_is_limited_for_a_command_with_all_its_processes": 1,
     # Screens in every size, colour and view.
