@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
 from orchestrator.domain.run.contract import Contract
+from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.task import Handoff, Task
 from orchestrator.domain.text.listing import join_limited
@@ -83,6 +84,17 @@ def format_judge_report(report: TaskReport) -> str:
     return text
 
 
+def format_decisions(decisions: Iterable[Decision]) -> str:
+    """Return decisions with their ids and who took them."""
+    return format_bullets(f"{decision.id} ({decision.owner}): {decision.text}" for decision in decisions)
+
+
+def format_report_line(report: TaskReport) -> str:
+    """Return a task and what became of it in one line; `report.status` in the words that people read."""
+    cause = f" ({report.cause})" * bool(report.cause)
+    return f"{report.task.id} ({report.task.title}): {report.status.word}{cause}"
+
+
 def _format_report(report: TaskReport, more: Sequence[str], label: str) -> str:
     """Return the end of a task and `more`; the worker's words are fenced under this label."""
     cause = f" ({report.cause})" * bool(report.cause)
@@ -107,6 +119,7 @@ def format_handoff(handoff: Handoff) -> str:
         *_build_section("believed", handoff.believed),
         *_build_section("deviations", handoff.deviations),
         *_build_section("concerns", handoff.concerns),
+        *_build_section("decided", (f"{decision.id}: {decision.text}" for decision in handoff.decided)),
     ]
     return "\n".join(parts)
 

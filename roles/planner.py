@@ -11,15 +11,25 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import GrantDecided, PlanRefused
 from orchestrator.domain.ids import SessionId, build_planning_session_id
+from orchestrator.domain.run.claims import check_claims, describe_contradiction, list_own_contradictions
+from orchestrator.domain.run.earlier_tasks import list_earlier_tasks
 from orchestrator.domain.run.person_review import PersonReview
-from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits, check_plan
 from orchestrator.domain.run.task import Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import GrantBrief, PlanningBrief, SessionFailure
 from prompts import fence_text
-from roles.brief_text import format_bullets, format_contract, format_planner_report, format_review, format_slice
+from roles.brief_text import (
+    format_bullets,
+    format_contract,
+    format_decisions,
+    format_planner_report,
+    format_report_line,
+    format_review,
+    format_slice,
+)
 from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
@@ -30,8 +40,10 @@ class ModelPlanner:
     def __init__(self, around: RoleContext) -> None:
         self._around = around
 
-    async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
-        """Return a checked plan, a handoff, or how the session ended without either."""
+    async def plan_slice(
+        self, brief: PlanningBrief, workspace: Workspace
+    ) -> Plan | KeepPlan | Handoff | SessionFailure:
+        """Return a checked plan, the word that it stays, a handoff, or how the session ended without any of them."""
         prompt = self._around.prompts.load_prompt("planner")
         limits = brief.limits
         tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
@@ -51,12 +63,18 @@ class ModelPlanner:
                 *self._commands(workspace, tier),
                 build_recall_tool(self._around.ledger),
                 build_submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
-                build_submit_tool("finish", "Your slice needs no more work: report to whoever asked.", Handoff),
+                *_build_waiting_tools(brief),
+                build_submit_tool(
+                    "finish",
+                    "Your slice needs no more work: report to whoever asked.",
+                    Handoff,
+                    self._handoff_checker(brief),
+                ),
             ),
             workspace=workspace,
             tier=tier,
         )
-        return await self._around.hold_session(spec, Plan, Handoff)
+        return await self._around.hold_session(spec, Plan, KeepPlan, Handoff)
 
     async def decide_grant(self, brief: GrantBrief) -> GrantDecided:
         """Return the decision on a wish for grants; it is in the ledger by then."""
@@ -74,12 +92,21 @@ class ModelPlanner:
         async def find_plan_problems(plan: Plan) -> tuple[str, ...]:
             accounts = Accounts(self._around.ledger.state, self._around.config.budget)
             left = dict(zip(("left_usd", "left_tokens"), accounts.get_remaining_budget(brief.task.id), strict=True))
-            found = check_plan(plan, brief.limits.model_copy(update=left), brief.taken)
+            earlier = list_earlier_tasks(self._around.ledger.state, brief.task.id)
+            run = self._around.ledger.state
+            problems = check_plan(plan, brief.limits.model_copy(update=left), earlier)
+            found = (*problems, *check_claims(plan, run, brief.task.id))
             if found:
                 await self._around.ledger.append(PlanRefused(task=brief.task.id, round=brief.round, problems=found))
             return found
 
         return find_plan_problems
+
+    def _handoff_checker(self, brief: PlanningBrief) -> Callable[[Handoff], Awaitable[tuple[str, ...]]]:
+        async def find_open_contradictions(handoff: Handoff) -> tuple[str, ...]:
+            return tuple(map(describe_contradiction, list_own_contradictions(self._around.ledger.state, brief.task.id)))
+
+        return find_open_contradictions
 
     def _render_review(self, review: PersonReview) -> str:
         words = fence_text("person", format_review(review))
@@ -93,7 +120,8 @@ class ModelPlanner:
             goal=brief.goal,
             slice=format_slice(brief.task),
             contract=format_contract(brief.contract, brief.met),
-            limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}{_budget(brief.limits)}",
+            limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}; {_describe_rounds(brief)}"
+            f"{_budget(brief.limits)}",
             variants=format_bullets(
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
@@ -105,6 +133,20 @@ class ModelPlanner:
 def _find_previous_session(brief: PlanningBrief) -> SessionId:
     """Return the conversation in which the plan was made that was sent back."""
     return build_planning_session_id(brief.task.id, brief.iteration, brief.round - 1)
+
+
+def _build_waiting_tools(brief: PlanningBrief) -> list[AnyTool]:
+    """Return the tool by which a planner leaves its plan as it is; only where tasks of it are at work."""
+    if not brief.under_way:
+        return []
+    description = "Your plan stays as it is while your other tasks are at work; you are asked again when they end."
+    return [build_submit_tool("wait", description, KeepPlan)]
+
+
+def _describe_rounds(brief: PlanningBrief) -> str:
+    if brief.rounds_left <= 0:
+        return "the last time that you are asked, unless something of your slice lands after this"
+    return f"asked at most {brief.rounds_left} more times, those after something has landed not counted"
 
 
 def _depth(left: int) -> str:
@@ -132,9 +174,21 @@ def _render_history(brief: PlanningBrief) -> str:
         parts.append(
             f"The goal was not reached by what landed so far:\n{fence_text('reasons', format_bullets(brief.reasons))}"
         )
-    if brief.reports:
-        reports = "\n\n".join(format_planner_report(report) for report in brief.reports)
-        parts.append(f"Your tasks have ended. What became of them:\n\n{reports}")
+    if brief.rationales:
+        words = fence_text("plans", "\n\n".join(brief.rationales))
+        parts.append(f"Why you cut the work as you did, in your own words, plan by plan:\n{words}")
+    if known := [report for report in brief.reports if not report.is_news]:
+        parts.append(f"Your tasks that had ended before:\n{format_bullets(map(format_report_line, known))}")
+    if news := [report for report in brief.reports if report.is_news]:
+        reports = "\n\n".join(map(format_planner_report, news))
+        parts.append(f"Your tasks that have ended since. What became of them:\n\n{reports}")
+    if brief.under_way:
+        lines = format_bullets(map(format_report_line, brief.under_way))
+        parts.append(f"Your tasks that have not ended:\n{lines}")
+    if brief.decisions:
+        parts.append(f"Decisions that hold for you:\n{fence_text('decisions', format_decisions(brief.decisions))}")
+    if brief.contradictions:
+        parts.append(f"For you to settle:\n{fence_text('contradictions', format_bullets(brief.contradictions))}")
     if brief.taken:
         parts.append(f"Keys that are taken: {', '.join(brief.taken)}")
     return "\n\n".join(parts) or "This is your first look at the slice."

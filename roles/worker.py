@@ -20,11 +20,13 @@ from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.grant import Grant, find_grant_problems, format_grants
 from orchestrator.domain.run.task import Attempt, Handoff
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
+from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.roles import FileBrief, GrantBrief, SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
-from roles.brief_text import format_bullets, format_handoff, format_review
+from roles.brief_text import format_bullets, format_decisions, format_handoff, format_review
 from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
@@ -100,6 +102,17 @@ class ModelWorker:
         decided = await decide_grant(self._around, brief)
         return f"{'Granted' if decided.is_allowed else 'Refused'}: {decided.reason}"
 
+    def _can_recall(self, task: TaskId, hit: SearchHit) -> bool:
+        """Return True for what was said on the worker's own line of tasks, and about what has landed."""
+        run = self._around.ledger.state
+        if hit.task is None:
+            return True
+        said_on = TaskId(hit.task)
+        if said_on in run.iterate_lineage(task):
+            return True
+        other = run.tasks.get(said_on)
+        return other is not None and other.status.is_reached
+
     def _settings(self, variant: str | None) -> ModelSettings:
         return self._around.config.roles.worker.get_variant(variant)
 
@@ -114,7 +127,9 @@ class ModelWorker:
             files.build_read_tool(workspace),
             files.build_edit_tool(workspace),
             files.build_write_tool(workspace),
-            build_recall_tool(self._around.ledger),
+            build_recall_tool(
+                self._around.ledger, partial(self._can_recall, task), "in your own line of tasks and by what has landed"
+            ),
             build_submit_tool("finish", "The task is done, or cannot be done: report and end.", Handoff),
         ]
 
@@ -143,10 +158,24 @@ def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
         decisions="; ".join(task.decisions) or "only what the outcome leaves open",
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",
         goal=brief.goal,
+        surroundings=_render_surroundings(brief),
         earlier=_render_history(brief.attempt),
     )
 
 
+def _render_surroundings(brief: WorkBrief) -> str:
+    """Return what others decided, and the reports of the tasks that this one builds on."""
+    parts = []
+    if brief.decisions:
+        parts.append(f"Decisions that you have to go by:\n{fence_text('decisions', format_decisions(brief.decisions))}")
+    for report in brief.needed:
+        if report.handoff:
+            words = fence_text("report", truncate_text(format_handoff(report.handoff), _HANDOFF_CHARS).text)
+            parts.append(f"What you build on, {report.task.id} ({report.task.title}), has landed. Its report:\n{words}")
+    return "\n\n".join(parts) or "Nothing that others decided or made is known to touch this task."
+
+
+_HANDOFF_CHARS = 4_000
 _GO_ON = (
     "An earlier attempt ran out before it could finish. Your copy holds its files: look at `git status` and `git diff` "
     "first, keep what is good and do the rest."

@@ -13,7 +13,7 @@ from orchestrator.config.model import Config
 from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.run.contract import Contract
-from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
 from orchestrator.domain.run.task import Handoff
 from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.goal.iterations import build_contract
@@ -70,6 +70,8 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
         journal.close()
     if isinstance(result, Plan | Handoff):
         return GoalPlan(contract, result, config.roles.verifier)
+    if isinstance(result, KeepPlan):
+        raise EnvironmentProblem(f"the planner made no plan: {result.reason}")
     raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")
 
 
@@ -80,4 +82,5 @@ def _build_brief(config: Config, goal: str, contract: Contract) -> PlanningBrief
         max_children=config.plan.max_children,
         variants=tuple(sorted(config.roles.worker.variants)),
     )
-    return PlanningBrief(task=build_root_task(goal), goal=goal, contract=contract, round=1, limits=limits)
+    task, rounds_left = build_root_task(goal), config.plan.max_rounds - 1
+    return PlanningBrief(task=task, goal=goal, contract=contract, round=1, limits=limits, rounds_left=rounds_left)

@@ -61,6 +61,7 @@ class PlanSettings(FrozenModel):
     max_depth: Annotated[int, Field(ge=1, le=8)]
     max_children: Positive
     max_rounds: Positive
+    debounce_s: Seconds = 30.0
     grant_requests: NotNegative = 2
 
 

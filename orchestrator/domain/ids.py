@@ -5,7 +5,7 @@ of checks is for, in words for people, with facts that programs go by.
 """
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NewType
 
@@ -52,6 +52,21 @@ def choose_free_name(wanted: str, taken: Container[str]) -> str:
 def build_child_task_id(parent: TaskId, key: str) -> TaskId:
     """Return the id of a planner's task: `storage` below the root, `storage/index` below that."""
     return TaskId(key if parent == ROOT_TASK else f"{parent}/{key}")
+
+
+def is_at_or_below(task: TaskId, planner: TaskId) -> bool:
+    """Return True if a task is the planner's own, or stands anywhere below it."""
+    return planner in (ROOT_TASK, task) or task.startswith(f"{planner}/")
+
+
+def find_common_task(tasks: Sequence[TaskId]) -> TaskId:
+    """Return the lowest task that stands at or above all of these, of which there is at least one."""
+    common = tasks[0].split("/")
+    for task in tasks:
+        parts = task.split("/")
+        while common and parts[: len(common)] != common:
+            common.pop()
+    return TaskId("/".join(common)) if common else ROOT_TASK
 
 
 def get_task_key(task: str) -> str:

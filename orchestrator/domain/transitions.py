@@ -9,7 +9,7 @@ from orchestrator.domain.run.task import TaskStatus
 
 S = TypeVar("S", bound=StrEnum)
 
-_STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED}
+_STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED, TaskStatus.UNFINISHED}
 
 TASK_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     TaskStatus.PLANNED: frozenset({TaskStatus.RUNNING, TaskStatus.PLANNING, *_STOPS}),
@@ -19,9 +19,10 @@ TASK_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     TaskStatus.QUEUED: frozenset({TaskStatus.MERGED, TaskStatus.RUNNING, *_STOPS}),
     # branches
     TaskStatus.PLANNING: frozenset({TaskStatus.WAITING, TaskStatus.DONE, *_STOPS}),
-    TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, *_STOPS}),
-    # a new iteration wakes a planner that was done
-    TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
+    TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, TaskStatus.DONE, *_STOPS}),
+    # a new iteration wakes a planner that was done or ran out of rounds; so does a task of it that a person tries again
+    TaskStatus.DONE: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING}),
+    TaskStatus.UNFINISHED: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.PLANNED}),
     TaskStatus.MERGED: frozenset(),
     # the end, unless a person has it tried again
     TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),

@@ -8,12 +8,14 @@ from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import Purpose, TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.approval import ApprovalDecision
+from orchestrator.domain.run.claims import list_decisions_for
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import find_attempt_veto, notify_attempt_ended
 from orchestrator.engine.person_reviews import build_review_for_attempt, find_landing_answer
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
+from orchestrator.engine.task_reports import build_task_report
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.ports.effect import record_effect
@@ -51,7 +53,16 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     try:
         goal, gate = context.state.run.goal, context.gate.commands
         contestable = list_contestable_tests(state)
-        brief = WorkBrief(task=state.spec, attempt=attempt, goal=goal, gate=gate, file=file, contestable=contestable)
+        brief = WorkBrief(
+            task=state.spec,
+            attempt=attempt,
+            goal=goal,
+            gate=gate,
+            file=file,
+            contestable=contestable,
+            needed=tuple(build_task_report(context.state.tasks[name]) for name in state.spec.depends_on),
+            decisions=tuple(list_decisions_for(context.state, task, state.spec.paths)),
+        )
         result = await _work(context, roles, brief, workspace)
     finally:
         await workspace.close()

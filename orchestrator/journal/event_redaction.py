@@ -20,6 +20,7 @@ UNREDACTED_FIELDS = frozenset(
     {
         *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
         *("continues", "call_id", "call", "run", "unit", "units", "receipt", "receipts", "subject", "check", "name"),
+        *("replaces", "reconciles", "after"),
         *("lens", "rule", "code", "variant", "site", "owner", "cache_key", "shard", "shards", "redo", "revision"),
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),

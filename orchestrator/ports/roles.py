@@ -11,9 +11,10 @@ from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
 from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.person_review import PersonReview
-from orchestrator.domain.run.plan import Plan, PlanLimits
+from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.ports.hands import Workspace
 
@@ -39,10 +40,15 @@ class TaskReport(FrozenModel):
     paths: tuple[str, ...] = ()
     kept: str = ""
     verdicts: tuple[str, ...] = ()
+    is_news: bool = True
 
 
 class PlanningBrief(FrozenModel):
-    """The brief of a planner. `reports` and `taken` are empty in its first round.
+    """The brief of a planner. In its first round there is nothing of what it planned before.
+
+    `reports` are of its tasks that have ended; those that are no news it knows from an earlier round. `under_way` are
+    the others, `taken` keys of tasks that it does not see any more. `rationales` are its own words of why it cut the
+    work as it did, plan by plan. `decisions` are what it has to go by, `contradictions` say what it has to settle.
 
     `met` are the ids of criteria that the base met already, as far as the harness can tell. `review` is what a person
     said of the plan of the round before, which was sent back.
@@ -54,7 +60,12 @@ class PlanningBrief(FrozenModel):
     round: int
     limits: PlanLimits
     reports: tuple[TaskReport, ...] = ()
+    under_way: tuple[TaskReport, ...] = ()
     taken: tuple[str, ...] = ()
+    rationales: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    contradictions: tuple[str, ...] = ()
+    rounds_left: int = 0
     reasons: tuple[str, ...] = ()
     iteration: int = 1
     met: tuple[str, ...] = ()
@@ -99,6 +110,8 @@ class GrantBrief(FrozenModel):
 class WorkBrief(FrozenModel):
     """The brief of a worker; `file` where its task is one file of a migration.
 
+    `needed` are reports of the tasks that it depends on, `decisions` what others decided that it has to go by.
+
     `contestable` are the tests of a verifier that its last attempt failed and that nobody has contested yet.
     """
 
@@ -108,6 +121,8 @@ class WorkBrief(FrozenModel):
     gate: str
     file: FileBrief | None = None
     contestable: tuple[str, ...] = ()
+    needed: tuple[TaskReport, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
 
 class CheckSummary(FrozenModel):
@@ -243,8 +258,10 @@ class IterationBrief(FrozenModel):
 class Planner(Protocol):
     """Owns decisions, writes no code."""
 
-    async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
-        """Return a checked plan, or a handoff when the slice is finished."""
+    async def plan_slice(
+        self, brief: PlanningBrief, workspace: Workspace
+    ) -> Plan | KeepPlan | Handoff | SessionFailure:
+        """Return a checked plan, the word that it stays, or a handoff when the slice needs nothing more."""
 
     async def decide_grant(self, brief: GrantBrief) -> GrantDecided:
         """Return the decision on a wish for grants; it is in the ledger by then."""

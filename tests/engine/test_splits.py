@@ -109,7 +109,7 @@ async def test_a_run_that_only_infrastructure_stopped_is_blocked_and_not_rejecte
         writes("unread", "a.txt", "a\n"),
         worker_ends("unread"),
         *[reply("I like it", role="judge", task="unread")] * 3,
-        planner_ends(),
+        *[planner_ends()] * 3,
     ]
     ended = await bench.run(*items, run={"max_attempts": 1})
     assert ended.state.ended is not None
@@ -153,7 +153,7 @@ async def test_one_rejected_task_makes_the_run_rejected_and_every_end_has_its_na
         writes("red", "calc.py", "x = 1\n"),
         worker_ends("red"),
         *unreadable_call("garbled"),
-        planner_ends(),
+        *[planner_ends()] * 2,
         run={"max_attempts": 1},
     )
     assert ended.exit_code == 4

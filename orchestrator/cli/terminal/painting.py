@@ -10,7 +10,7 @@ from orchestrator.domain.text.sanitization import strip_controls
 
 _GREEN = ("done", "merged")
 _YELLOW = ("asks you", "paused", "stopped", "partial", "waiting", "landing", "queued")
-_RED = ("rejected", "blocked", "failed", "needs-human")
+_RED = ("rejected", "blocked", "unfinished", "failed", "needs-human")
 _BLUE = ("running", "at work", "testing", "review", "planning", "judging")
 _GREY = ("to do", "planned", "cancelled", "split", "nothing-changed", "skipped", "rolled back")
 STATE_COLOURS: Mapping[str, str] = {

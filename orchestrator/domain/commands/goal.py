@@ -20,8 +20,12 @@ from orchestrator.domain.text.suggestions import suggest_names
 CONTRACT_FROZEN_REFUSAL = (
     "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 )
-_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
-"""The ends of a planner's slice without a plan: then it can be planned again."""
+_ENDED_WITHOUT_PLAN = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.UNFINISHED}
+"""The ends of a planner's slice without a plan that holds: then it can be planned again."""
+_WAITS_AGAIN = {TaskStatus.CANCELLED, TaskStatus.DONE, TaskStatus.UNFINISHED}
+"""The ends of a planner's slice after which it waits again for a task of it that is tried again."""
+_TAKEN_BACK = {EndCause.WITHDRAWN, EndCause.REPLACED}
+"""The causes of tasks that their own planner does not want any more."""
 _UNDER_WAY = {TaskStatus.RUNNING, TaskStatus.JUDGING}
 _RETRYABLE = _ENDED_WITHOUT_PLAN | _UNDER_WAY | {TaskStatus.SPLIT, TaskStatus.CANCELLED}
 _FILE_WORK_REFUSAL = (
@@ -199,13 +203,27 @@ def _retry_task(state: RunState, command: definitions.Retry) -> None:
     if task.cause == EndCause.REFUSED_BY_VERIFIER and task.verification is not None:
         changes["verification"] = task.verification.model_copy(update={"is_waived": True})
     _reopen_task(state, task, TaskStatus.PLANNED, **changes)
-    for other in [other for other in state.tasks.values() if _was_cancelled_with(state, other, command.task)]:
-        _reopen_task(state, other, TaskStatus.PLANNED)
+    _reopen_dependents(state, command.task)
     for name in list(state.iterate_lineage(task.spec.parent)):
-        if state.tasks[name].status == TaskStatus.CANCELLED:
-            _reopen_task(state, state.tasks[name], TaskStatus.WAITING)
+        planner = state.tasks[name]
+        if planner.status in _WAITS_AGAIN:
+            _reopen_task(state, planner, TaskStatus.WAITING, is_finished=planner.status == TaskStatus.DONE)
     _rejudge_run(state)
     reopen_run(state)
+
+
+def replace_dependency(state: RunState, old: TaskId, new: TaskId) -> None:
+    """Let everything that depends on `old` depend on `new`; what was cancelled untried with `old` waits again."""
+    _reopen_dependents(state, old)
+    for task in list(state.tasks.values()):
+        if old in task.spec.depends_on:
+            needed = tuple(new if name == old else name for name in task.spec.depends_on)
+            update_task(state, task, spec=task.spec.model_copy(update={"depends_on": needed}))
+
+
+def _reopen_dependents(state: RunState, needed: TaskId) -> None:
+    for other in [other for other in state.tasks.values() if _was_cancelled_with(state, other, needed)]:
+        _reopen_task(state, other, TaskStatus.PLANNED)
 
 
 def _reopen_task(state: RunState, task: TaskState, status: TaskStatus, **changes: object) -> None:
@@ -214,7 +232,7 @@ def _reopen_task(state: RunState, task: TaskState, status: TaskStatus, **changes
 
 def _was_cancelled_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
     """Return True if a task was cancelled untried because of one that it depends on, directly or not."""
-    if task.status != TaskStatus.CANCELLED or task.attempts:
+    if task.status != TaskStatus.CANCELLED or task.attempts or task.cause in _TAKEN_BACK:
         return False
     return any(
         name == needed or (name in state.tasks and _was_cancelled_with(state, state.tasks[name], needed))

@@ -7,7 +7,7 @@ from pydantic import Field
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
-from orchestrator.domain.ids import CommitId, SessionId, TreeId
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.plan import Plan
@@ -55,6 +55,23 @@ class PlanRefused(Event, kind="plan.refused"):
 
     round: int
     problems: tuple[str, ...]
+
+
+class PlanKept(Event, kind="plan.kept"):
+    """A planner leaves its plan as it is while its tasks are at work.
+
+    With a handoff it needs nothing more, unless one of them ends otherwise than it should.
+    """
+
+    round: int
+    reason: str = ""
+    handoff: Handoff | None = None
+
+
+class TaskReplaced(Event, kind="task.replaced"):
+    """A later task of the same planner takes the place of this one: what depends on it waits for that one instead."""
+
+    by: TaskId
 
 
 class PlanningEnded(Event, kind="planning.ended"):

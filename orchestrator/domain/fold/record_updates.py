@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from orchestrator.domain.event.base import Event
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import SessionId, parse_plan_task
 from orchestrator.domain.migration.files import FileStatus
@@ -12,10 +13,27 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, apply_transition
 
 
+def get_named_task(state: RunState, event: Event) -> TaskState:
+    """Return the task that an event is about.
+
+    Raises:
+        ValueError: it was never created.
+    """
+    if event.task is None or event.task not in state.tasks:
+        raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
+    return state.tasks[event.task]
+
+
 def update_task(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
-    """Change fields of a task, and its status unless that is None."""
+    """Change fields of a task, and its status unless that is None.
+
+    Ends are numbered, so that a planner is told what is new to it.
+    """
     if status is not None:
         changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
+        if status.is_terminal:
+            state.end_count += 1
+            changes["end_number"] = state.end_count
     state.tasks[task.spec.id] = copy_with_changes(task, **changes)
 
 

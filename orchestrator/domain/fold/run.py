@@ -9,8 +9,10 @@ from orchestrator.domain.event import external, forge, landing, people, run, wor
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
 from orchestrator.domain.fold.old_journals import derive_notice_code
+from orchestrator.domain.fold.planning import apply_planning_event
 from orchestrator.domain.fold.record_updates import (
     add_task_grants,
+    get_named_task,
     update_approval,
     update_session,
     update_task,
@@ -23,6 +25,7 @@ from orchestrator.domain.ids import parse_unit_task
 from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.contract import freeze_contract
+from orchestrator.domain.run.decisions import record_decisions
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations
@@ -34,12 +37,6 @@ def apply_run_event(event: Event, state: RunState) -> None:
 
     Raises as `fold_events` does.
     """
-
-
-def _get_task(state: RunState, event: Event) -> TaskState:
-    if event.task is None or event.task not in state.tasks:
-        raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
-    return state.tasks[event.task]
 
 
 # --- the run -------------------------------------------------------------------------------------------------------
@@ -201,41 +198,26 @@ def _(event: work.TaskCreated, state: RunState) -> None:
 
 
 @apply_run_event.register
-def _(event: work.PlanningStarted, state: RunState) -> None:
-    update_task(state, _get_task(state, event), TaskStatus.PLANNING, rounds=event.round)
-
-
-@apply_run_event.register
-def _(event: work.PlanSubmitted, state: RunState) -> None:
-    update_task(state, _get_task(state, event), TaskStatus.WAITING)
-
-
-@apply_run_event.register
-def _(event: work.PlanningEnded, state: RunState) -> None:
-    update_task(state, _get_task(state, event), TaskStatus.DONE, handoff=event.handoff)
-
-
-@apply_run_event.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
-    task = _get_task(state, event)
+    task = get_named_task(state, event)
     update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
 
 
 @apply_run_event.register
 def _(event: work.CandidateTaken, state: RunState) -> None:
-    task = _get_task(state, event)
+    task = get_named_task(state, event)
     update_task(state, task, candidates=(*task.candidates, event))
 
 
 @apply_run_event.register
 def _(event: work.AttemptEnded, state: RunState) -> None:
-    task = _get_task(state, event)
+    task = get_named_task(state, event)
     update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
 
 
 @apply_run_event.register
 def _(event: work.VerdictGiven, state: RunState) -> None:
-    task = _get_task(state, event)
+    task = get_named_task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
     update_task(state, task, status, verdicts=(*task.verdicts, event))
 
@@ -243,14 +225,14 @@ def _(event: work.VerdictGiven, state: RunState) -> None:
 @apply_run_event.register
 def _(event: work.GrantDecided, state: RunState) -> None:
     if event.is_allowed:
-        add_task_grants(state, _get_task(state, event), event.grants)
-    task = _get_task(state, event)
+        add_task_grants(state, get_named_task(state, event), event.grants)
+    task = get_named_task(state, event)
     update_task(state, task, grant_decisions=(*task.grant_decisions, event))
 
 
 @apply_run_event.register
 def _(event: work.TaskEnded, state: RunState) -> None:
-    update_task(state, _get_task(state, event), event.status, reason=event.reason, cause=event.cause)
+    update_task(state, get_named_task(state, event), event.status, reason=event.reason, cause=event.cause)
 
 
 # --- conversations -------------------------------------------------------------------------------------------------
@@ -338,11 +320,17 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
         task = state.tasks.get(parse_unit_task(unit))
         if task is not None:
             update_task(state, task, TaskStatus.MERGED)
+            decided = task.handoff.decided if task.handoff else ()
+            state.register = record_decisions(state.register, task.spec.id, decided)
 
 
-# --- migrations, verifiers -----------------------------------------------------------------------------------------
+# --- planning, migrations, verifiers ------------------------------------------------------------------------------
 
-for _kind, _apply in (*apply_migration_event.registry.items(), *apply_verification_event.registry.items()):
+for _kind, _apply in (
+    *apply_migration_event.registry.items(),
+    *apply_planning_event.registry.items(),
+    *apply_verification_event.registry.items(),
+):
     apply_run_event.register(_kind, _apply)
 
 

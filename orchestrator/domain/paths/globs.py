@@ -42,6 +42,31 @@ def _can_paths_overlap(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     return _can_names_overlap(left[0], right[0]) and _can_paths_overlap(left[1:], right[1:])
 
 
+def is_covered(inner: str, outer: str) -> bool:
+    """Return True if every path that matches `inner` surely matches `outer`, too; where that is unclear, False."""
+    return _covers_path(_split_glob(outer), _split_glob(inner))
+
+
+@lru_cache(maxsize=4096)
+def _covers_path(outer: tuple[str, ...], inner: tuple[str, ...]) -> bool:
+    if not outer or outer == ("**",):
+        return True
+    if not inner:
+        return False
+    if outer[0] == "**":
+        return _covers_path(outer[1:], inner) or _covers_path(outer, inner[1:])
+    if inner[0] == "**":
+        return False
+    return _covers_name(outer[0], inner[0]) and _covers_path(outer[1:], inner[1:])
+
+
+def _covers_name(outer: str, inner: str) -> bool:
+    """Compare one part of a path; a wildcard is covered only where the outer part has a `*`."""
+    if not _WILD.search(inner):
+        return fnmatchcase(inner, outer)
+    return outer == inner or ("?" not in outer and "[" not in outer and fnmatchcase(inner, outer))
+
+
 def _can_names_overlap(left: str, right: str) -> bool:
     """Compare what stands before the first and after the last wildcard; the middle may always meet."""
     (head_l, tail_l), (head_r, tail_r) = _split_ends(left), _split_ends(right)

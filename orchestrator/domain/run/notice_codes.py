@@ -34,6 +34,8 @@ class NoticeCode(StrEnum):
     """A person did not let the pull request for the commit `subject` be opened."""
     MERGE_DENIED = "merge-denied"
     """A person did not let the pull request for the commit `subject` be merged."""
+    TASK_GOES_ON = "task-goes-on"
+    """The task `subject` had begun when its planner took it back or replaced it, and goes on."""
     MERGE_UNCHECKED = "merge-unchecked"
     """No checks are known of the commit `subject`, so its pull request was not merged."""
     MERGE_NOT_GREEN = "merge-not-green"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from operator import attrgetter
 
 from pydantic import Field
@@ -12,8 +12,9 @@ from pydantic import Field
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TASK_KEY_PATTERN
 from orchestrator.domain.paths.globs import can_overlap, is_glob
+from orchestrator.domain.run.decisions import DecisionDraft
 from orchestrator.domain.run.grant import find_grant_problems
-from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.run.task import TaskDraft, TaskStatus
 from orchestrator.domain.text.money import MAX_DOLLARS, format_exact_dollars
 
 
@@ -33,35 +34,82 @@ class PlanLimits(FrozenModel):
     has_prices: bool = True
 
 
+class Withdrawal(FrozenModel):
+    """A task that a planner takes back before it has begun."""
+
+    key: str = Field(description="The task's key.")
+    reason: str = Field(description="Why it is not needed any more.")
+
+
+class KeepPlan(FrozenModel):
+    """A planner's word that its plan stays as it is while its tasks are at work."""
+
+    reason: str = Field("", description="Why nothing has to change, in one sentence.")
+
+
 class Plan(FrozenModel):
-    """What a planner submits: drafts of the tasks below it, and why it cut the work this way."""
+    """What a planner submits: drafts of the tasks below it, and why it cut the work this way.
+
+    `cancel` takes back tasks of earlier plans that have not begun.
+    """
 
     rationale: str = Field(description="Why the work is cut this way, and what you decided for all tasks.")
+    decisions: tuple[DecisionDraft, ...] = Field(
+        (), description="What you decided for all of your slice, each under an id, so that others are held to it."
+    )
     tasks: tuple[TaskDraft, ...] = Field(description="The tasks, in the order in which you would do them.")
+    cancel: tuple[Withdrawal, ...] = Field((), description="Tasks of earlier plans, not yet begun, that fall away.")
 
 
-def check_plan(plan: Plan, limits: PlanLimits, existing_keys: Sequence[str] = ()) -> tuple[str, ...]:
+class EarlierTask(FrozenModel):
+    """A task of an earlier plan of the same planner, as it stands when the next plan is checked.
+
+    `depends_on` are keys. A task that has `begun` can be neither taken back nor replaced while it is at work.
+    """
+
+    key: str
+    status: TaskStatus
+    has_begun: bool = False
+    paths: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+
+    @property
+    def is_live(self) -> bool:
+        """True if it may still change files."""
+        return not self.status.is_terminal
+
+    @property
+    def is_withdrawable(self) -> bool:
+        """True if it waits for its beginning."""
+        return self.status == TaskStatus.PLANNED and not self.has_begun
+
+
+def check_plan(plan: Plan, limits: PlanLimits, earlier: Sequence[EarlierTask] = ()) -> tuple[str, ...]:
     """Return every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
 
     Args:
         plan: the drafts.
         limits: the planner's place in the tree.
-        existing_keys: keys of tasks that the planner submitted before; new tasks may depend on them.
+        earlier: what the planner submitted before; new tasks may depend on these, and take their place.
     """
+    known = {task.key: task for task in earlier}
     return (
         *_check_count(plan, limits),
-        *_check_keys(plan, existing_keys),
+        *_check_keys(plan, known),
         *_check_drafts(plan, limits),
         *_check_grants(plan),
-        *_check_dependencies(plan, existing_keys),
-        *_check_ownership(plan),
+        *_check_withdrawals(plan, known),
+        *_check_replacements(plan, known),
+        *_check_dependencies(plan, known),
+        *_check_ownership(plan, known),
         *_check_budget(plan, limits),
     )
 
 
 def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
-    if not plan.tasks:
-        yield "the plan holds no task: submit at least one, or finish instead"
+    if not plan.tasks and not plan.cancel:
+        yield "the plan holds no task and takes none back: submit at least one, or finish instead"
     if len(plan.tasks) > limits.max_children:
         yield (
             f"the plan holds {len(plan.tasks)} tasks and at most {limits.max_children} are allowed: "
@@ -69,13 +117,13 @@ def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         )
 
 
-def _check_keys(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
+def _check_keys(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
     for key, count in Counter(map(attrgetter("key"), plan.tasks)).items():
         if not TASK_KEY_PATTERN.match(key):
             yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
         if count > 1:
             yield f"key {key!r} is used {count} times"
-        if key in existing_keys:
+        if key in known:
             yield f"key {key!r} names a task that you submitted before: choose another"
 
 
@@ -110,20 +158,68 @@ def _check_grants(plan: Plan) -> Iterator[str]:
             yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
 
 
-def _check_dependencies(plan: Plan, existing_keys: Sequence[str]) -> Iterator[str]:
-    known = {*map(attrgetter("key"), plan.tasks), *existing_keys}
+def _check_withdrawals(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+    for key, count in Counter(map(attrgetter("key"), plan.cancel)).items():
+        if count > 1:
+            yield f"task {key!r} is taken back {count} times"
+        elif key not in known:
+            yield f"there is no task {key!r} to take back"
+        elif not known[key].is_withdrawable:
+            yield f"task {key!r} is {known[key].status.word}: only what has not begun can be taken back"
+        for draft in plan.tasks:
+            if key in draft.depends_on:
+                yield f"task {draft.key!r} depends on {key!r}, which the plan takes back"
+
+
+def _check_replacements(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+    cancelled = set(map(attrgetter("key"), plan.cancel))
+    replaced: set[str] = set()
+    for draft in plan.tasks:
+        key = draft.replaces
+        if key is None:
+            continue
+        if key in replaced or key in cancelled:
+            yield f"task {key!r} is replaced or taken back more than once"
+        elif key not in known:
+            yield f"task {draft.key!r} replaces {key!r}, which no earlier plan has"
+        elif known[key].is_live and not known[key].is_withdrawable:
+            yield f"task {draft.key!r} replaces {key!r}, which is {known[key].status.word}: wait for its end"
+        elif known[key].status.is_reached:
+            yield f"task {draft.key!r} replaces {key!r}, which has landed: let it depend on that instead"
+        replaced.add(key)
+
+
+def _check_dependencies(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+    keys = {*map(attrgetter("key"), plan.tasks), *known}
     for draft in plan.tasks:
         for key in draft.depends_on:
-            if key not in known:
+            if key not in keys:
                 yield f"task {draft.key!r} depends on {key!r}, which is not in the plan"
-    cycle = find_cycle({draft.key: draft.depends_on for draft in plan.tasks})
+            elif draft.replaces == key:
+                yield f"task {draft.key!r} depends on {key!r}, which it replaces"
+    cycle = find_cycle(_list_edges(plan, known))
     if cycle:
         yield f"tasks depend on each other in a circle: {' → '.join(cycle)}"
 
 
-def _check_ownership(plan: Plan) -> Iterator[str]:
-    after = _find_reachable({draft.key: draft.depends_on for draft in plan.tasks})
-    for left, right in combinations(plan.tasks, 2):
+def _list_edges(plan: Plan, known: Mapping[str, EarlierTask]) -> dict[str, Sequence[str]]:
+    """Return what each task depends on once the plan holds, those of earlier plans included."""
+    successors = {draft.replaces: draft.key for draft in plan.tasks if draft.replaces}
+    edges: dict[str, Sequence[str]] = {draft.key: draft.depends_on for draft in plan.tasks}
+    for key, task in known.items():
+        if key not in edges:
+            edges[key] = tuple(successors.get(needed, needed) for needed in task.depends_on)
+    return edges
+
+
+def _check_ownership(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+    """Yield what two tasks both own: of the plan, or one of the plan and one of an earlier plan that is not over."""
+    falling = {*map(attrgetter("key"), plan.cancel), *map(attrgetter("replaces"), plan.tasks)}
+    live = [task for task in known.values() if task.is_live and task.key not in falling]
+    after = _find_reachable(_list_edges(plan, known))
+    pairs: Iterator[tuple[TaskDraft, TaskDraft | EarlierTask]]
+    pairs = chain(combinations(plan.tasks, 2), product(plan.tasks, live))
+    for left, right in pairs:
         for decision in sorted(set(left.decisions) & set(right.decisions)):
             yield f"tasks {left.key!r} and {right.key!r} both own the decision {decision!r}: give it to one of them"
         if right.key in after[left.key] or left.key in after[right.key]:

@@ -24,6 +24,7 @@ from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
 from orchestrator.domain.run.closed_questions import explain_closed_question
+from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.goal_state import GoalState
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.migration_state import MigrationState
@@ -43,8 +44,22 @@ class TaskState(FrozenModel):
     verdicts: tuple[VerdictGiven, ...] = ()
     ejections: tuple[UnitEjected, ...] = ()
     rounds: int = 0
+    rationales: tuple[str, ...] = ()
+    """A planner's own words of why it cut the work as it did, plan by plan."""
+    seen_ends: int = 0
+    """`RunState.end_count` when the planner's last round began: what ended later is news to it."""
+    seen_ends_before: int = 0
+    """The same for the round before: what ended since then is what the last round was told as new."""
+    landed_before: int = 0
+    """The tasks below that had landed when the planner's last round began."""
+    seen_contradictions: frozenset[str] = frozenset()
+    """The contradictions that it had to settle when its last round began, by the ids of the decisions."""
+    is_finished: bool = False
+    """True if the planner said that it needs nothing more, while tasks of it were still at work."""
+    end_number: int = 0
+    """Which end of a task of the run its own last one was, counted from 1; 0 while it has not ended."""
     uncounted_rounds: int = 0
-    """The rounds of a planner whose plan a person sent back: those count against no limit."""
+    """The rounds of a planner that count against no limit: a person sent the plan back, or work had landed since."""
     grant_decisions: tuple[GrantDecided, ...] = ()
     """The answers to its wishes for grants; what was allowed is in `spec.grants` by then."""
     handoff: Handoff | None = None
@@ -175,6 +190,10 @@ class RunState:
     cancel_reason: str = ""
     """The person who gave up the whole run and the reason."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
+    register: tuple[Decision, ...] = ()
+    """The decisions of planners, and of workers whose work landed, in the order in which they were taken."""
+    end_count: int = 0
+    """The number of times that a task has ended."""
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
     flaky: Counter[str] = field(default_factory=Counter)
@@ -280,6 +299,14 @@ class RunState:
         while task is not None and task in self.tasks:
             yield task
             task = self.tasks[task].spec.parent
+
+    def count_landed_below(self, task: TaskId) -> int:
+        """Return how many tasks of workers below a planner's have landed."""
+        count = 0
+        for other in self.tasks.values():
+            if other.status == TaskStatus.MERGED and task in self.iterate_lineage(other.spec.parent):
+                count += 1
+        return count
 
     def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
         """Yield the tasks that a planner submitted, in order."""

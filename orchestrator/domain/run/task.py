@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
+from orchestrator.domain.run.decisions import DecisionDraft
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.person_review import PersonReview
 
@@ -28,7 +29,15 @@ class TaskDraft(FrozenModel):
     paths: tuple[str, ...] = Field((), description="Globs of the files it will change or create, tests included.")
     non_goals: tuple[str, ...] = Field((), description="What this task must leave alone.")
     depends_on: tuple[str, ...] = Field((), description="Keys, of this or earlier plans, that must have landed before.")
+    replaces: str | None = Field(
+        None,
+        description="The key of a task of an earlier plan that this one takes the place of: one that has not begun, or "
+        "ended without landing. What depends on that one then waits for this one.",
+    )
     decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
+    reconciles: tuple[str, ...] = Field(
+        (), description="Ids of contradictory decisions that this task brings the repository in line with."
+    )
     checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
     grants: tuple[AnyGrant, ...] = Field(
         (),
@@ -66,6 +75,9 @@ class Task(FrozenModel):
     paths: tuple[str, ...] = ()
     non_goals: tuple[str, ...] = ()
     depends_on: tuple[TaskId, ...] = ()
+    after: tuple[TaskId, ...] = ()
+    """Tasks of other slices that may change the same files: it begins when these have ended, however they did."""
+    reconciles: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     grants: tuple[AnyGrant, ...] = ()
@@ -98,6 +110,7 @@ class TaskStatus(StrEnum):
     BLOCKED = "blocked"
     SPLIT = "split"
     CANCELLED = "cancelled"
+    UNFINISHED = "unfinished"
 
     @property
     def word(self) -> str:
@@ -122,7 +135,14 @@ _WORDS = {
     TaskStatus.QUEUED: "landing",
 }
 _REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
-_TERMINAL = frozenset({*_REACHED, *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED)})
+_NOT_REACHED = (
+    TaskStatus.REJECTED,
+    TaskStatus.BLOCKED,
+    TaskStatus.SPLIT,
+    TaskStatus.CANCELLED,
+    TaskStatus.UNFINISHED,
+)
+_TERMINAL = frozenset({*_REACHED, *_NOT_REACHED})
 
 
 class EndCause(StrEnum):
@@ -153,6 +173,9 @@ class EndCause(StrEnum):
     MODEL_UNREADABLE = "model-unreadable"
     DEPENDENCY = "dependency"
     PLANNER_FAILED = "planner-failed"
+    OUT_OF_ROUNDS = "out-of-rounds"
+    WITHDRAWN = "withdrawn"
+    REPLACED = "replaced"
 
     @property
     def is_infrastructure(self) -> bool:
@@ -181,6 +204,10 @@ class Handoff(FrozenModel):
     believed: tuple[str, ...] = Field((), description="Claims that you did not check.")
     deviations: tuple[str, ...] = Field((), description="Where you departed from the task, and why.")
     concerns: tuple[str, ...] = Field((), description="Risks and surprises that others should know.")
+    decided: tuple[DecisionDraft, ...] = Field(
+        (),
+        description="What you decided that others have to go by, each under an id.",
+    )
 
 
 AttemptMode = Literal["fresh", "revise", "restart", "fork", "sent-back"]

@@ -13,10 +13,11 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
-from orchestrator.engine.goal.planning import build_root_task, build_task_report
+from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.engine.judging.attempt_verdict import summarize_receipt
 from orchestrator.engine.pull_request.forge_checks import wait_for_landed_checks
 from orchestrator.engine.pull_request.proposal import close_for_restart
+from orchestrator.engine.task_reports import build_task_report
 from orchestrator.engine.verification.criterion_runs import run_criterion_command
 from orchestrator.engine.verification.goal_checks import propose_criteria
 from orchestrator.errors import EnvironmentProblem

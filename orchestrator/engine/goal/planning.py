@@ -1,21 +1,42 @@
 """Planning rounds: a planner gets its slice, or what became of its tasks, and plans or finishes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.domain.budget.accounts import Accounts
+from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.event.work import PlanningEnded, PlanningStarted, PlanSubmitted, TaskCreated, TaskEnded
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.event.work import (
+    PlanKept,
+    PlanningEnded,
+    PlanningStarted,
+    PlanSubmitted,
+    TaskCreated,
+    TaskEnded,
+    TaskReplaced,
+)
 from orchestrator.domain.ids import ROOT_TASK, Purpose, TaskId, build_child_task_id, build_plan_subject, get_task_key
 from orchestrator.domain.run.approval import Approval
+from orchestrator.domain.run.claims import (
+    describe_contradiction,
+    find_orders,
+    list_decisions_for,
+    list_own_contradictions,
+)
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
-from orchestrator.domain.run.plan import Plan, PlanLimits
-from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
+from orchestrator.engine.goal.planner_news import has_tasks_under_way
 from orchestrator.engine.person_reviews import find_review_of_plan
+from orchestrator.engine.task_reports import build_task_report
 from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
+
+NO_ORDERS: Mapping[str, tuple[TaskId, ...]] = {}
 
 
 async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -24,9 +45,8 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     if state.status != TaskStatus.PLANNING:
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
-    counted = state.rounds - state.uncounted_rounds
-    if counted > context.config.plan.max_rounds * context.state.goal.iteration:
-        await _close_slice(context, state)
+    if _count_rounds_left(context, state) < 0:
+        await _end_without_rounds(context, state)
         return
     workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
     try:
@@ -36,10 +56,43 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     match result:
         case Plan():
             await _accept_plan(context, state, result)
+        case KeepPlan():
+            await context.journal.append(PlanKept(task=task, round=state.rounds, reason=result.reason))
         case Handoff():
-            await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=result))
+            await _accept_handoff(context, state, result)
         case _:
-            await context.journal.append(_build_failure(task, result))
+            await _record_failure(context, state, result)
+
+
+def _count_rounds_left(context: RunContext, state: TaskState) -> int:
+    """Return how often a planner may plan after this round; below 0 it may not even now."""
+    counted = state.rounds - state.uncounted_rounds
+    return context.config.plan.max_rounds * context.state.goal.iteration - counted
+
+
+async def _accept_handoff(context: RunContext, state: TaskState, handoff: Handoff) -> None:
+    """End a planner's slice, or note that only what is at work is waited for."""
+    task = state.spec.id
+    if has_tasks_under_way(context.state, state):
+        await context.journal.append(PlanKept(task=task, round=state.rounds, handoff=handoff))
+    else:
+        await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=handoff))
+
+
+async def close_slice(context: RunContext, task: TaskId) -> None:
+    """End a slice with the handoff that its planner gave while the last of its tasks were at work."""
+    state = context.state.tasks[task]
+    handoff = state.handoff or Handoff(summary="all of it has ended")
+    await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=handoff))
+
+
+async def _record_failure(context: RunContext, state: TaskState, failure: SessionFailure) -> None:
+    """End a slice whose planner gave no result; while tasks of it are at work, leave its plan as it is."""
+    if has_tasks_under_way(context.state, state):
+        reason = f"its planner ended {failure.exit}: {failure.detail}"
+        await context.journal.append(PlanKept(task=state.spec.id, round=state.rounds, reason=reason))
+    else:
+        await context.journal.append(_build_failure(state.spec.id, failure))
 
 
 def _build_failure(task: TaskId, result: SessionFailure) -> TaskEnded:
@@ -53,23 +106,62 @@ def _build_failure(task: TaskId, result: SessionFailure) -> TaskEnded:
     )
 
 
-async def _close_slice(context: RunContext, state: TaskState) -> None:
-    """End a planner's slice when it has planned as often as it may."""
-    summary = f"ended after {state.rounds - 1} rounds of planning, which is the limit"
-    handoff = Handoff(summary=summary)
-    await context.journal.append(PlanningEnded(task=state.spec.id, round=state.rounds, handoff=handoff))
+async def _end_without_rounds(context: RunContext, state: TaskState) -> None:
+    """End a slice as unfinished whose planner has planned as often as it may; not while tasks of it are at work."""
+    limit = f"its planner has planned as often as it may: {state.rounds - 1} rounds, the last without anything landed"
+    if has_tasks_under_way(context.state, state):
+        await context.journal.append(PlanKept(task=state.spec.id, round=state.rounds, reason=limit))
+        return
+    ended = TaskEnded(
+        task=state.spec.id,
+        status=TaskStatus.UNFINISHED,
+        reason=f"{limit} (plan.max_rounds); have it planned again: orchestrate retry",
+        cause=EndCause.OUT_OF_ROUNDS,
+    )
+    await context.journal.append(ended)
 
 
 async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
-    tasks = build_planned_tasks(state.spec, plan)
+    orders = find_orders(plan, context.state, state.spec.id)
+    tasks = build_planned_tasks(state.spec, plan, orders)
     asked = _build_question(context, state, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
     await context.journal.append(
         PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan),
+        *_take_back(context.state, state.spec.id, plan),
         *(TaskCreated(task=task.id, spec=task) for task in tasks),
+        *_replace_tasks(context.state, state.spec.id, plan),
         *([ApprovalRequested(approval=asked)] if asked else ()),
     )
+
+
+def _take_back(run: RunState, parent: TaskId, plan: Plan) -> Iterator[Event]:
+    """Yield the ends of tasks that a plan takes back; one that has begun since it was checked goes on."""
+    for withdrawal in plan.cancel:
+        task = run.tasks.get(build_child_task_id(parent, withdrawal.key))
+        if task is None or task.status.is_terminal:
+            continue
+        if task.status == TaskStatus.PLANNED and not task.attempts:
+            reason = f"its planner took it back: {withdrawal.reason}"
+            end = {"status": TaskStatus.CANCELLED, "reason": reason, "cause": EndCause.WITHDRAWN}
+            yield TaskEnded(task=task.spec.id, **end)
+        else:
+            text = f"{task.spec.id} had begun when its planner took it back, and goes on"
+            yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=task.spec.id)
+
+
+def _replace_tasks(run: RunState, parent: TaskId, plan: Plan) -> Iterator[Event]:
+    """Yield that tasks of a plan take the places of others; one that has begun since goes on beside its successor."""
+    for draft in plan.tasks:
+        old = run.tasks.get(build_child_task_id(parent, draft.replaces)) if draft.replaces else None
+        if old is None:
+            continue
+        if old.status.is_terminal or (old.status == TaskStatus.PLANNED and not old.attempts):
+            yield TaskReplaced(task=old.spec.id, by=build_child_task_id(parent, draft.key))
+        else:
+            text = f"{old.spec.id} had begun when its planner replaced it, and goes on"
+            yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=old.spec.id)
 
 
 def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
@@ -81,18 +173,19 @@ def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]
     return build_run_approval(context, "plan", subject, title, [f"{task.id}: {task.title}" for task in tasks])
 
 
-def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:
-    """Return the tasks that a plan makes below its planner's own task."""
-    return [_build_task(parent, draft) for draft in plan.tasks]
+def build_planned_tasks(parent: Task, plan: Plan, orders: Mapping[str, tuple[TaskId, ...]] = NO_ORDERS) -> list[Task]:
+    """Return the tasks that a plan makes below its planner's own task; `orders` name tasks that go first, by key."""
+    return [_build_task(parent, draft, orders.get(draft.key, ())) for draft in plan.tasks]
 
 
-def _build_task(parent: Task, draft: TaskDraft) -> Task:
+def _build_task(parent: Task, draft: TaskDraft, after: tuple[TaskId, ...]) -> Task:
     return Task(
         id=build_child_task_id(parent.id, draft.key),
         parent=parent.id,
         depth=parent.depth + 1,
         depends_on=tuple(build_child_task_id(parent.id, key) for key in draft.depends_on),
-        **draft.model_dump(exclude={"key", "depends_on"}),
+        after=after,
+        **draft.model_dump(exclude={"key", "depends_on", "replaces"}),
     )
 
 
@@ -101,23 +194,18 @@ def build_root_task(goal: str) -> Task:
     return Task(id=ROOT_TASK, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
 
 
-def build_task_report(state: TaskState) -> TaskReport:
-    """Return what a planner is told of a task."""
-    return TaskReport(
-        task=state.spec,
-        status=state.status,
-        reason=state.reason,
-        cause=state.cause,
-        handoff=state.handoff,
-        paths=state.candidate.paths if state.candidate else (),
-        kept=state.candidate.ref if state.candidate and state.status != TaskStatus.MERGED else "",
-    )
-
-
 def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
-    children = list(run.iterate_children(state.spec.id))
-    visible = [child for child in children if child.spec.id not in run.goal.hidden_tasks]
+    ended, under_way, taken = list[TaskReport](), list[TaskReport](), list[str]()
+    for child in run.iterate_children(state.spec.id):
+        if child.spec.id in run.goal.hidden_tasks:
+            taken.append(get_task_key(child.spec.id))
+            continue
+        report = build_task_report(child)
+        if child.status.is_terminal:
+            ended.append(report.model_copy(update={"is_news": child.end_number > state.seen_ends_before}))
+        else:
+            under_way.append(report)
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
@@ -133,8 +221,13 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
             left_tokens=left_tokens,
             has_prices=not run.spend.total.unpriced_calls,
         ),
-        reports=tuple(map(build_task_report, visible)),
-        taken=tuple(get_task_key(child.spec.id) for child in children),
+        reports=tuple(ended),
+        under_way=tuple(under_way),
+        taken=tuple(taken),
+        rationales=state.rationales,
+        decisions=tuple(list_decisions_for(run, state.spec.id, state.spec.paths)),
+        contradictions=tuple(map(describe_contradiction, list_own_contradictions(run, state.spec.id))),
+        rounds_left=_count_rounds_left(context, state),
         reasons=run.goal.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.goal.iteration,
         review=find_review_of_plan(run, state),

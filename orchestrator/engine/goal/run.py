@@ -1,5 +1,6 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
+import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -20,7 +21,8 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.goal import iterations, schedule
-from orchestrator.engine.goal.planning import run_planning_round
+from orchestrator.engine.goal.planner_news import NewsTimer
+from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -33,6 +35,8 @@ from orchestrator.queue.composition import MergeComposer
 from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 _INBOX_PAUSE_S = 0.05
+_JUDGED_ENDS = {TaskStatus.DONE, TaskStatus.UNFINISHED}
+"""The ends of the root planner's work after which what landed is judged by the contract."""
 
 
 class GoalRun:
@@ -48,6 +52,7 @@ class GoalRun:
         self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
         self._halted: set[schedule.Action] = set()
+        self._news = NewsTimer()
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -80,7 +85,8 @@ class GoalRun:
             self._context.action_order.on_waiting(len(self._busy))
             if not self._busy and not self._withdrawn:
                 break
-            await self._changed.wait()
+            with anyio.move_on_after(self._get_news_wait_s()):
+                await self._changed.wait()
         if self._limit is not None:
             await self._wait_for_commands()
             if self._budget == self._context.config.budget:
@@ -101,12 +107,27 @@ class GoalRun:
         if self._limit is not None and self._budget != self._context.config.budget:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
             self._halted.clear()
-        settings = self._context.config.run
-        finish_only = self._limit is not None
-        verifier = self._context.config.roles.verifier
-        bounds = schedule.ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only, verifier)
-        wanted = schedule.list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
+        settings, state = self._context.config, self._context.state
+        bounds = schedule.ScheduleLimits(
+            settings.run.max_workers,
+            settings.run.max_attempts,
+            finish_only=self._limit is not None,
+            verifier=settings.roles.verifier,
+            woken=self._news.find_woken(state, anyio.current_time(), self._pause_s),
+        )
+        wanted = schedule.list_due_actions(state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
+
+    @property
+    def _pause_s(self) -> float:
+        """Seconds for which what landed gathers until a planner is told of it while its other tasks are at work."""
+        if self._context.action_order.gathers_news:
+            return self._context.config.plan.debounce_s
+        return 0.0
+
+    def _get_news_wait_s(self) -> float:
+        wait_s = self._news.get_wait_s(anyio.current_time(), self._pause_s)
+        return math.inf if wait_s is None else wait_s
 
     def _is_withdrawn(self, action: schedule.Action) -> bool:
         """Return True if a task of the action is withdrawn, also one that a planner has just submitted."""
@@ -171,6 +192,8 @@ class GoalRun:
                 await verify_task(context, roles, task)
             case schedule.LandTasks(tasks):
                 await land_tasks(context, tasks)
+            case schedule.CloseSlice(task):
+                await close_slice(context, task)
             case schedule.EndTask(task, status, reason, cause):
                 await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
 
@@ -181,7 +204,7 @@ class GoalRun:
             await self._end_without_landing()
             return
         root = state.tasks[ROOT_TASK]
-        if root.status != TaskStatus.DONE:
+        if root.status not in _JUDGED_ENDS:
             await self._end_landed("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
         again = state.goal.rejudge_count

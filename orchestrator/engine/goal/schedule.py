@@ -14,6 +14,12 @@ from orchestrator.domain.ids import TaskId, build_landing_item
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
+from orchestrator.engine.goal.planner_news import (
+    concerns_planner,
+    has_new_contradiction,
+    has_tasks_under_way,
+    list_news,
+)
 from orchestrator.engine.verification.policy import is_verification_due
 
 
@@ -21,13 +27,15 @@ from orchestrator.engine.verification.policy import is_verification_due
 class ScheduleLimits:
     """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings.
 
-    `verifier` says which tasks get tests of a verifier; None for no verifier at all.
+    `verifier` says which tasks get tests of a verifier; None for no verifier at all. `woken` are planners that have
+    waited long enough for more of what landed to be told of.
     """
 
     max_workers: int
     max_attempts: int
     finish_only: bool = False
     verifier: VerifierSettings | None = None
+    woken: frozenset[TaskId] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -76,13 +84,20 @@ class EndTask:
 
 
 @dataclass(frozen=True)
+class CloseSlice:
+    """End a planner's slice with the handoff that it gave while its last tasks were at work."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
 class LandTasks:
     """Land what is queued, in this order."""
 
     tasks: tuple[TaskId, ...]
 
 
-Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | LandTasks
+Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | CloseSlice | LandTasks
 _WORK = StartAttempt | ContinueAttempt
 
 
@@ -101,6 +116,7 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
             wanted.append(action)
         if (verifying := VerifyTask(task.spec.id)) not in busy and _is_verification_due(task, bounds):
             wanted.append(verifying)
+    wanted = _hold_planners_back(state, wanted, busy)
     if state.is_draining or bounds.finish_only:
         wanted = [action for action in wanted if _finishes_work(state, action)]
     free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
@@ -122,7 +138,7 @@ def _finishes_work(state: RunState, action: Action) -> bool:
     """Return True if an action needs no new work: it only judges or ends what is there."""
     if isinstance(action, VerifyTask):
         return state.tasks[action.task].status == TaskStatus.JUDGING
-    return isinstance(action, JudgeAttempt | EndTask)
+    return isinstance(action, JudgeAttempt | EndTask | CloseSlice)
 
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
@@ -148,8 +164,8 @@ def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) 
             return _start_planned(state, task)
         case TaskStatus.PLANNING:
             return PlanRound(name)
-        case TaskStatus.WAITING if all(child.status.is_terminal for child in state.iterate_children(name)):
-            return PlanRound(name)
+        case TaskStatus.WAITING:
+            return _wake_planner(state, task, bounds)
         case TaskStatus.RUNNING:
             return ContinueAttempt(name)
         case TaskStatus.JUDGING:
@@ -158,6 +174,30 @@ def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) 
             return _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED:
             return _after_queue(state, task, bounds)
+    return None
+
+
+def _hold_planners_back(state: RunState, wanted: list[Action], busy: frozenset[Action]) -> list[Action]:
+    """Return the actions without rounds of planners below whom more tasks are just about to end."""
+    ending = set[TaskId | None]()
+    for action in (*wanted, *busy):
+        if isinstance(action, EndTask):
+            ending.add(state.tasks[action.task].spec.parent)
+    return [action for action in wanted if not (isinstance(action, PlanRound) and action.task in ending)]
+
+
+def _wake_planner(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+    """Return the next round of a planner whose tasks are at work, or the end of its slice; None while it waits on.
+
+    It is woken at once when nothing of it is under way any more, and when something ended otherwise than it should.
+    """
+    news, is_quiet = list_news(state, task), not has_tasks_under_way(state, task)
+    is_called = any(map(concerns_planner, news)) or has_new_contradiction(state, task)
+    if task.is_finished and not is_called:
+        return CloseSlice(task.spec.id) if is_quiet else None
+    has_failed = not all(child.status.is_reached for child in news)
+    if is_quiet or has_failed or has_new_contradiction(state, task) or task.spec.id in bounds.woken:
+        return PlanRound(task.spec.id)
     return None
 
 
@@ -218,6 +258,8 @@ def _start_planned(state: RunState, task: TaskState) -> Action | None:
             return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
     if not all(other.status.is_reached for other in needed):
         return None
+    if any(name in state.tasks and not state.tasks[name].status.is_terminal for name in task.spec.after):
+        return None
     if task.spec.kind == "branch":
         return PlanRound(task.spec.id)
     return StartAttempt(task.spec.id)
@@ -277,7 +319,12 @@ def _list_landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTask
 
 
 class ActionOrder(Protocol):
-    """Decides when an action begins."""
+    """Decides when an action begins.
+
+    `gathers_news` is false where the order itself says when a planner's round begins, so that none waits for time.
+    """
+
+    gathers_news: bool
 
     def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
         """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
@@ -288,6 +335,8 @@ class ActionOrder(Protocol):
 
 class ImmediateOrder:
     """Everything begins as soon as it is due."""
+
+    gathers_news = True
 
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:

@@ -83,6 +83,8 @@ class StoppingJournal(Journal):
 class RecordedActionOrder:
     """An `ActionOrder` that begins things in the recorded order."""
 
+    gathers_news = False
+
     def __init__(self, order: MilestoneOrder, rounds: tuple[QueueRound, ...]) -> None:
         self._order = order
         self._rounds = rounds

@@ -19,6 +19,7 @@ _TASK_RESULTS: Mapping[TaskStatus, CaseResult] = {
     TaskStatus.DONE: "passed",
     TaskStatus.REJECTED: "failure",
     TaskStatus.BLOCKED: "failure",
+    TaskStatus.UNFINISHED: "failure",
 }
 """What has been split, cancelled or not finished counts as skipped."""
 _WORST_FIRST: Sequence[CaseResult] = ("failure", "skipped", "passed")

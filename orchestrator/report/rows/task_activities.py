@@ -23,6 +23,7 @@ ACTIVITY_BY_TASK_STATUS: Mapping[TaskStatus, Activity] = {
     TaskStatus.BLOCKED: Activity.FAIL,
     TaskStatus.SPLIT: Activity.STOP,
     TaskStatus.CANCELLED: Activity.STOP,
+    TaskStatus.UNFINISHED: Activity.FAIL,
 }
 
 

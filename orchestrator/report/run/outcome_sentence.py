@@ -41,6 +41,9 @@ CAUSE_WORDS: Mapping[EndCause, str] = {
     EndCause.MODEL_UNREADABLE: "the model's replies could not be read",
     EndCause.DEPENDENCY: "a task that it needs did not land",
     EndCause.PLANNER_FAILED: "its planner gave no plan",
+    EndCause.OUT_OF_ROUNDS: "its planner has planned as often as it may",
+    EndCause.WITHDRAWN: "its planner took it back",
+    EndCause.REPLACED: "its planner replaced it",
 }
 """Cause → the words that follow the name of a task and a colon."""
 
@@ -172,6 +175,8 @@ def describe_task_outcome(task: TaskState) -> str:
             return f"Landed after {tries}."
         case TaskStatus.DONE:
             return "Done, with all below it."
+        case TaskStatus.UNFINISHED:
+            return f"Unfinished after {format_count(task.rounds - 1, 'round')} of planning: {describe_cause(task)}."
         case TaskStatus.SPLIT:
             return f"Split into smaller tasks after {tries}: {describe_cause(task)}."
     if task.status.is_terminal:

@@ -6,7 +6,9 @@ from orchestrator.domain.ids import build_unit_id
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Attempt, TaskStatus
 
-Fate = Literal["landed", "open", "rejected", "blocked", "split", "cancelled", "restarted", "ejected", "superseded"]
+Fate = Literal[
+    "landed", "open", "rejected", "blocked", "split", "cancelled", "unfinished", "restarted", "ejected", "superseded"
+]
 """`superseded`: another attempt began afresh without a verdict on this one. `open`: nothing is decided yet."""
 
 _ENDS: dict[TaskStatus, Fate] = {
@@ -15,6 +17,7 @@ _ENDS: dict[TaskStatus, Fate] = {
     TaskStatus.BLOCKED: "blocked",
     TaskStatus.SPLIT: "split",
     TaskStatus.CANCELLED: "cancelled",
+    TaskStatus.UNFINISHED: "unfinished",
 }
 
 

@@ -170,7 +170,8 @@ async def test_recall_shows_who_said_what_newest_first_and_says_when_nobody_did(
         "1 run.noticed: info the «parser» chokes on tabs",
     ]
     assert len((await tool(written(query="parser", limit=1))).text.splitlines()) == 1
-    assert (await tool(written(query='"two parsers" ( AND *'))).text == "nothing in this run holds all of these words"
+    nothing = await tool(written(query='"two parsers" ( AND *'))
+    assert nothing.text == "nothing that you can recall holds all of these words"
     assert not (await tool(written(query="x", limit=99))).is_ok
     journal.close()
 

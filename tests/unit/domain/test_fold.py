@@ -100,7 +100,8 @@ def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken_and_what_a
     ways = {status: TASK_TRANSITIONS[status] for status in TaskStatus if status.is_terminal}
     assert ways == {
         TaskStatus.MERGED: frozenset(),
-        TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
+        TaskStatus.DONE: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING}),
+        TaskStatus.UNFINISHED: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.PLANNED}),
         TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
         TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
         TaskStatus.SPLIT: frozenset({TaskStatus.PLANNED}),

@@ -8,17 +8,23 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.paths.globs import can_overlap, is_glob
-from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
-from orchestrator.domain.run.task import TaskDraft
+from orchestrator.domain.run.plan import EarlierTask, Plan, PlanLimits, Withdrawal, check_plan
+from orchestrator.domain.run.task import TaskDraft, TaskStatus
 
 LIMITS = PlanLimits(depth=0, max_depth=3, max_children=5, variants=("strong",), left_usd=Decimal(2), left_tokens=1_000)
+
+
+LANDED = EarlierTask(key="a", status=TaskStatus.MERGED, has_begun=True, paths=("a.py",))
+WAITING = EarlierTask(key="w", status=TaskStatus.PLANNED, paths=("w.py",), depends_on=("a",))
+BUSY = EarlierTask(key="r", status=TaskStatus.RUNNING, has_begun=True, paths=("r.py",), decisions=("the format",))
+FAILED = EarlierTask(key="f", status=TaskStatus.REJECTED, has_begun=True, paths=("f.py",))
 
 
 def draft(key: str, **changes: object) -> TaskDraft:
     return TaskDraft.model_validate({"key": key, "title": key, "outcome": f"{key} works"} | changes)
 
 
-def problems(*drafts: TaskDraft, limits: PlanLimits = LIMITS, taken: tuple[str, ...] = ()) -> tuple[str, ...]:
+def problems(*drafts: TaskDraft, limits: PlanLimits = LIMITS, taken: tuple[EarlierTask, ...] = ()) -> tuple[str, ...]:
     return check_plan(Plan(rationale="", tasks=drafts), limits, taken)
 
 
@@ -77,8 +83,50 @@ def test_overlapping_paths_are_fine_with_an_order_between_them() -> None:
 
 
 def test_a_key_submitted_before_cannot_be_used_again_but_can_be_depended_on() -> None:
-    assert any("before" in problem for problem in problems(draft("a"), taken=("a",)))
-    assert problems(draft("b", depends_on=["a"]), taken=("a",)) == ()
+    assert any("before" in problem for problem in problems(draft("a"), taken=(LANDED,)))
+    assert problems(draft("b", depends_on=["a"]), taken=(LANDED,)) == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("ghost", "there is no task 'ghost' to take back"),
+        ("r", "task 'r' is at work: only what has not begun can be taken back"),
+        ("a", "task 'a' is merged: only what has not begun can be taken back"),
+    ],
+)
+def test_only_what_has_not_begun_can_be_taken_back(key: str, said: str) -> None:
+    plan = Plan(rationale="", tasks=(), cancel=(Withdrawal(key=key, reason="late"),))
+    assert check_plan(plan, LIMITS, (LANDED, WAITING, BUSY)) == (said,)
+    allowed = Plan(rationale="", tasks=(), cancel=(Withdrawal(key="w", reason="late"),))
+    assert check_plan(allowed, LIMITS, (LANDED, WAITING, BUSY)) == ()
+
+
+@pytest.mark.parametrize(
+    ("drafts", "said"),
+    [
+        ((draft("n", replaces="ghost"),), "replaces 'ghost', which no earlier plan has"),
+        ((draft("n", replaces="r"),), "replaces 'r', which is at work: wait for its end"),
+        ((draft("n", replaces="a"),), "replaces 'a', which has landed: let it depend on that instead"),
+        ((draft("n", replaces="f"), draft("m", replaces="f")), "task 'f' is replaced or taken back more than once"),
+        ((draft("n", replaces="f", depends_on=["f"]),), "depends on 'f', which it replaces"),
+        ((draft("n", replaces="a2", depends_on=["w2"]),), "depend on each other in a circle"),
+    ],
+)
+def test_a_task_takes_the_place_only_of_what_waits_or_has_failed(drafts: tuple[TaskDraft, ...], said: str) -> None:
+    waiting = WAITING.model_copy(update={"key": "w2", "depends_on": ("a2",)})
+    known = (LANDED, WAITING, BUSY, FAILED, FAILED.model_copy(update={"key": "a2"}), waiting)
+    assert any(said in problem for problem in problems(*drafts, taken=known))
+    assert problems(draft("n", replaces="f"), draft("m", replaces="w"), taken=known) == ()
+
+
+def test_a_new_task_needs_an_order_against_those_under_way_and_owns_none_of_their_decisions() -> None:
+    assert any(
+        "'n' and 'r' may change the same files" in one for one in problems(draft("n", paths=["r.py"]), taken=(BUSY,))
+    )
+    assert problems(draft("n", paths=["r.py"], depends_on=["r"]), taken=(BUSY,)) == ()
+    assert problems(draft("n", paths=["f.py", "a.py"]), taken=(FAILED, LANDED)) == ()
+    assert any("both own the decision" in one for one in problems(draft("n", decisions=["the format"]), taken=(BUSY,)))
 
 
 def test_a_branch_is_refused_where_no_planner_may_stand_below() -> None:

@@ -52,7 +52,7 @@ async def test_a_command_that_nobody_wants_watched_is_not(checkout: LocalWorkspa
     [
         "cp -p tests/test_x.py /tmp/kept; echo x >tests/test_x.py; cat /tmp/kept >tests/test_x.py",
         "cp -p tests/test_x.py tests/new; mv tests/new tests/test_x.py",
-        "mv tests/test_x.py /tmp/t; cp -p /tmp/t tests/test_x.py",
+        "mv tests/test_x.py /tmp/moved-away; cp -p /tmp/moved-away tests/test_x.py",
         "ln tests/test_x.py other; echo x >other; echo 'assert True' >other; rm other",
         "mv tests t; mkdir tests; touch tests/test_x.py; rm -r tests; mv t tests",
         "exec 3<>tests/test_x.py; printf a >&3",

@@ -19,6 +19,7 @@ EXAMPLES = {
     "description": "Plain asserts instead of unittest's.",
     "diffstat": "<diffstat-0>\n calc.py | 2 +-\n</diffstat-0>",
     "earlier": "This is the first attempt.",
+    "surroundings": "Nothing that others decided or made is known to touch this task.",
     "examples": "A test of the project, tests/test_cart.py\n<test-0>\nassert True\n</test-0>",
     "file": "<test-0>\nassert Cart().total() == 1\n</test-0>",
     "flaky": "<flaky-0>\n- test_mail.test_slow\n</flaky-0>",

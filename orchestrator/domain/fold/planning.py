@@ -1,0 +1,72 @@
+"""The changes that events of planning make to the state of a run."""
+
+from collections.abc import Iterator
+from functools import singledispatch
+
+from orchestrator.domain.commands.goal import replace_dependency
+from orchestrator.domain.event import work
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.fold.record_updates import get_named_task, update_task
+from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.run.decisions import list_contradictions, record_decisions
+from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.task import EndCause, TaskStatus
+
+
+@singledispatch
+def apply_planning_event(event: Event, state: RunState) -> None:
+    """Change a state that the caller owns as one event of a planner says."""
+
+
+@apply_planning_event.register
+def _(event: work.PlanningStarted, state: RunState) -> None:
+    task, landed = get_named_task(state, event), state.count_landed_below(event.task or ROOT_TASK)
+    update_task(
+        state,
+        task,
+        TaskStatus.PLANNING,
+        rounds=event.round,
+        uncounted_rounds=task.uncounted_rounds + (landed > task.landed_before),
+        landed_before=landed,
+        seen_ends=state.end_count,
+        seen_contradictions=frozenset(_list_contradictions_of(state, task.spec.id)),
+        seen_ends_before=task.seen_ends,
+        is_finished=False,
+    )
+
+
+@apply_planning_event.register
+def _(event: work.PlanSubmitted, state: RunState) -> None:
+    task = get_named_task(state, event)
+    update_task(state, task, TaskStatus.WAITING, rationales=(*task.rationales, event.plan.rationale))
+    state.register = record_decisions(state.register, task.spec.id, event.plan.decisions)
+
+
+@apply_planning_event.register
+def _(event: work.PlanKept, state: RunState) -> None:
+    task = get_named_task(state, event)
+    is_finished = event.handoff is not None
+    update_task(state, task, TaskStatus.WAITING, is_finished=is_finished, handoff=event.handoff or task.handoff)
+    if event.handoff:
+        state.register = record_decisions(state.register, task.spec.id, event.handoff.decided)
+
+
+@apply_planning_event.register
+def _(event: work.TaskReplaced, state: RunState) -> None:
+    task = get_named_task(state, event)
+    if not task.status.is_terminal:
+        update_task(state, task, TaskStatus.CANCELLED, reason=f"{event.by} replaces it", cause=EndCause.REPLACED)
+    replace_dependency(state, task.spec.id, event.by)
+
+
+@apply_planning_event.register
+def _(event: work.PlanningEnded, state: RunState) -> None:
+    task = get_named_task(state, event)
+    update_task(state, task, TaskStatus.DONE, handoff=event.handoff)
+    state.register = record_decisions(state.register, task.spec.id, event.handoff.decided)
+
+
+def _list_contradictions_of(state: RunState, planner: TaskId) -> Iterator[str]:
+    for contradiction in list_contradictions(state.register):
+        if contradiction.planner == planner:
+            yield contradiction.id

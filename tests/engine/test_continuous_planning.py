@@ -1,0 +1,196 @@
+"""Planners are asked while their tasks are at work: when one does not land, and when enough has landed."""
+
+import pytest
+
+from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.work import AttemptStarted, PlanKept, PlanningStarted, TaskEnded
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from tests.running.goals import Bench, status, task
+from tests.running.scripts import edits, judges, planner_ends, plans, uses, worker_ends
+
+pytestmark = pytest.mark.sandbox
+
+FAILS = edits("bad", "calc.py", "    return a + b\n", "    return a - b\n"), worker_ends("bad")
+"""A worker breaks what worked."""
+ONE_TRY = {"max_attempts": 1}
+
+
+def slow(name: str, delay_s: float = 1.5) -> list[ScriptedReply]:
+    """A task whose worker begins with a long thought."""
+    first, *rest = task(name)
+    return [first.model_copy(update={"delay_s": delay_s}), *rest]
+
+
+def events(ended: RunExit) -> list[Event]:
+    """All events of a run."""
+    return [one.event for one in read_all_events(ended.directory.journal)]
+
+
+def place(ended: RunExit, kind: type[Event], name: str, nth: int = 0) -> int:
+    """Where an event about a task stands in the journal."""
+    found = [at for at, one in enumerate(events(ended)) if isinstance(one, kind) and one.task == name]
+    return found[nth]
+
+
+async def test_a_planner_hears_at_once_of_a_rejected_task_and_plans_another_while_the_rest_is_at_work(
+    bench: Bench,
+) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "bad"}, {"key": "long"}),
+        *FAILS,
+        *slow("long"),
+        plans("root", {"key": "good"}),
+        *task("good"),
+        planner_ends(),
+        judges(),
+        run=ONE_TRY,
+    )
+    assert [status(ended, name) for name in ("bad", "long", "good")] == [
+        TaskStatus.REJECTED,
+        TaskStatus.MERGED,
+        TaskStatus.MERGED,
+    ]
+    begun = [one.attempt.task for one in events(ended) if isinstance(one, AttemptStarted)]
+    landed = [name for name, one in ended.state.tasks.items() if one.status == TaskStatus.MERGED]
+    assert begun == ["bad", "long", "good"]
+    assert set(landed) == {"long", "good"}
+    assert ended.state.tasks[TaskId("good")].end_number < ended.state.tasks[TaskId("long")].end_number
+
+
+async def test_a_new_task_takes_the_place_of_one_that_failed_and_what_depends_on_it_waits_for_it(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "bad"}, {"key": "after", "depends_on": ["bad"]}, {"key": "long"}),
+        *FAILS,
+        *slow("long"),
+        plans("root", {"key": "good", "replaces": "bad"}),
+        *task("good"),
+        *task("after"),
+        planner_ends(),
+        judges(),
+        run=ONE_TRY,
+    )
+    after = ended.state.tasks[TaskId("after")]
+    assert (after.status, after.spec.depends_on) == (TaskStatus.MERGED, ("good",))
+    assert [one.task for one in events(ended) if isinstance(one, TaskEnded)] == ["bad", "after"]
+
+
+async def test_a_task_that_has_not_begun_is_taken_back(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "bad"}, {"key": "long"}, {"key": "next", "depends_on": ["long"]}),
+        *FAILS,
+        *slow("long"),
+        uses(
+            "planner",
+            "root",
+            "submit_plan",
+            rationale="not needed",
+            tasks=[],
+            cancel=[{"key": "next", "reason": "nobody needs it"}],
+        ),
+        planner_ends(),
+        judges(),
+        run=ONE_TRY,
+    )
+    taken_back = ended.state.tasks[TaskId("next")]
+    assert (taken_back.status, taken_back.cause) == (TaskStatus.CANCELLED, EndCause.WITHDRAWN)
+    assert taken_back.reason == "its planner took it back: nobody needs it"
+    assert not taken_back.attempts
+
+
+async def test_what_has_begun_cannot_be_taken_back_and_the_planner_may_wait_instead(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "bad"}, {"key": "long"}),
+        *FAILS,
+        *slow("long"),
+        uses("planner", "root", "submit_plan", rationale="", tasks=[], cancel=[{"key": "long", "reason": "no"}]),
+        uses("planner", "root", "wait", reason="long may still do it"),
+        planner_ends(),
+        judges(),
+        run=ONE_TRY,
+    )
+    refused = [one.problems for one in events(ended) if one.kind == "plan.refused"]  # type: ignore[attr-defined]
+    assert refused == [("task 'long' is at work: only what has not begun can be taken back",)]
+    kept = [one for one in events(ended) if isinstance(one, PlanKept)]
+    assert [(one.reason, one.handoff) for one in kept] == [("long may still do it", None)]
+    assert (ended.exit_code, status(ended, "long"), status(ended, "root")) == (0, TaskStatus.MERGED, TaskStatus.DONE)
+
+
+async def test_a_planner_that_needs_nothing_more_is_not_asked_again_when_the_rest_lands(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "bad"}, {"key": "long"}),
+        *FAILS,
+        *slow("long"),
+        planner_ends(summary="long is enough"),
+        judges(),
+        run=ONE_TRY,
+    )
+    root = ended.state.tasks[TaskId("root")]
+    assert (ended.exit_code, root.status, root.rounds) == (0, TaskStatus.DONE, 2)
+    assert root.handoff is not None
+    assert root.handoff.summary == "long is enough"
+
+
+async def test_a_late_handoff_with_work_left_wakes_a_planner_that_had_finished(bench: Bench) -> None:
+    first, _, review = slow("long")
+    ends = uses("worker", "long", "finish", summary="half of it", remaining=["the other half"])
+    ended = await bench.run(
+        plans("root", {"key": "bad"}, {"key": "long"}),
+        *FAILS,
+        first,
+        ends,
+        review,
+        planner_ends(),
+        plans("root", {"key": "rest"}),
+        *task("rest"),
+        planner_ends(),
+        judges(),
+        run=ONE_TRY,
+    )
+    assert (ended.exit_code, status(ended, "rest")) == (0, TaskStatus.MERGED)
+    assert place(ended, PlanningStarted, "root", 2) > place(ended, PlanKept, "root")
+
+
+async def test_what_landed_is_told_while_others_are_at_work_once_it_has_gathered(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "quick"}, {"key": "long"}),
+        *task("quick"),
+        *slow("long", 3),
+        plans("root", {"key": "more", "depends_on": ["quick"]}),
+        *task("more"),
+        *[uses("planner", "root", "wait", reason="long is not over")] * 3,
+        planner_ends(),
+        judges(),
+        plan={"debounce_s": 0.05},
+    )
+    tasks = ended.state.tasks
+    assert [status(ended, name) for name in ("quick", "more", "long")] == [TaskStatus.MERGED] * 3
+    assert tasks[TaskId("more")].end_number < tasks[TaskId("long")].end_number
+
+
+async def test_a_slice_without_rounds_left_is_unfinished_and_what_depends_on_it_does_not_begin(bench: Bench) -> None:
+    slice_plans = [plans("slice", {"key": f"try{number}"}) for number in range(2)]
+    for number in range(2):
+        name = f"slice/try{number}"
+        slice_plans += [edits(name, "calc.py", "    return a + b\n", "    return a - b\n"), worker_ends(name)]
+    ended = await bench.run(
+        plans("root", {"key": "slice", "kind": "branch"}, {"key": "after", "depends_on": ["slice"]}),
+        *slice_plans,
+        planner_ends(),
+        run=ONE_TRY,
+        plan={"max_rounds": 2},
+    )
+    slice_state = ended.state.tasks[TaskId("slice")]
+    assert (slice_state.status, slice_state.cause) == (TaskStatus.UNFINISHED, EndCause.OUT_OF_ROUNDS)
+    assert (status(ended, "after"), ended.state.tasks[TaskId("after")].attempts) == (TaskStatus.CANCELLED, ())
+
+
+async def test_rounds_in_which_something_landed_are_not_counted(bench: Bench) -> None:
+    steps: list[ScriptedReply] = []
+    for name in ("a", "b", "c"):
+        steps += [plans("root", {"key": name}), *task(name)]
+    ended = await bench.run(*steps, planner_ends(), judges(), plan={"max_rounds": 1})
+    assert (ended.exit_code, status(ended, "c"), status(ended, "root")) == (0, TaskStatus.MERGED, TaskStatus.DONE)
