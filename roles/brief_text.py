@@ -8,6 +8,7 @@ from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.task import Handoff, Task
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.roles import CheckSummary, TaskReport
 from prompts import fence_text
 
@@ -37,11 +38,22 @@ def format_check_summaries(checks: Iterable[CheckSummary]) -> str:
     )
 
 
-def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
-    """Return what the forge's checks say, as data: what they print can come from the very code that they test."""
-    if lines := format_check_lines(tuple(checks)):
-        return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}"
-    return ""
+def format_forge_checks(checks: Iterable[ForgeCheck], limit: int) -> str:
+    """Return what the forge's checks say, as data: what they print can come from the very code that they test.
+
+    A list of more than `limit` characters loses its middle.
+    """
+    lines = format_check_lines(tuple(checks))
+    if not lines:
+        return ""
+    return f"The forge's checks on the pull request\n{fence_text('forge', cut_list(format_bullets(lines), limit))}"
+
+
+def cut_list(text: str, limit: int) -> str:
+    """Return a list as it is, or without its middle if it has more than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    return truncate_text(text, limit).text
 
 
 def format_review(review: PersonReview) -> str:

@@ -1,6 +1,5 @@
 """The judge's model lenses: votes on a change, and on whether an iteration reached the goal."""
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, TypeVar
@@ -15,7 +14,6 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.judging.review import OUTCOME_POINT, LensView, find_approval_problems, get_review_points
 from orchestrator.domain.judging.verdict import LensVote, PointFinding
 from orchestrator.domain.run.contract import IterationVerdict
-from orchestrator.judge.verdict.contract import list_uncited_criteria
 from orchestrator.ports.roles import (
     CheckSummary,
     ContestBrief,
@@ -26,6 +24,7 @@ from orchestrator.ports.roles import (
 )
 from prompts import fence_text
 from roles import brief_text
+from roles.iteration_judge import judge_whole
 from roles.role_context import RoleContext
 
 VIEW_PROMPTS: Mapping[LensView, str] = {
@@ -107,8 +106,6 @@ def build_lens_vote(brief: ReviewBrief, model: str, answer: ReviewAnswer | Sessi
     )
 
 
-_CITABLE = "task, check, receipt or changed file by its name"
-_ID = "at most 40 lower-case letters, digits and hyphens"
 V = TypeVar("V", bound=BaseModel)
 
 
@@ -150,20 +147,8 @@ class ModelJudge:
         return ContestRuling(is_dropped=answer.decision == "drop", reasons=answer.reasons, model=model)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
-        """Judge whether the contract is met."""
-        checks = (brief_text.format_check_summaries(brief.checks), brief_text.format_forge_checks(brief.forge))
-        values = {
-            "number": str(brief.number),
-            "goal": brief.goal,
-            "contract": brief_text.format_contract(brief.contract),
-            "reports": "\n\n".join(map(brief_text.format_judge_report, brief.reports)) or "- (no task)",
-            "checks": "\n".join(filter(None, checks)),
-            "flaky": fence_text("flaky", brief_text.format_bullets(brief.flaky)),
-            "diffstat": fence_text("diffstat", brief.diffstat),
-        }
-        find_problems = partial(_iteration_problems, brief)
-        session = ids.build_verdict_session_id(brief.number, brief.again)
-        return await self._ask(session, ids.ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
+        """Judge whether the contract is met; with a fresh context while no answer can be had."""
+        return await judge_whole(self._around, brief)
 
     async def _ask(
         self,
@@ -190,27 +175,3 @@ class ModelJudge:
             tools=index_tools(build_submit_tool("submit_verdict", "Give your verdict and end.", value, check_answer)),
         )
         return await self._around.hold_session(spec, value)
-
-
-def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tuple[str, ...]:
-    """Return what is wrong with a verdict that skips a criterion, cites nothing, or calls unmet work done."""
-    found = {finding.id for finding in verdict.findings}
-    names = [proposal.id for proposal in verdict.proposals]
-    unmet = [finding.id for finding in verdict.findings if not finding.met]
-    problems = []
-    for criterion in brief.contract.criteria:
-        if criterion.id not in found:
-            problems.append(f"there is no finding for criterion {criterion.id}")
-    for name in list_uncited_criteria(verdict, brief.citable):
-        problems.append(f"the evidence for {name} names no {_CITABLE}")
-    twice = {name for name in names if names.count(name) > 1}
-    for name in sorted(set(names) & brief.contract.ids | twice):
-        problems.append(f"the id {name} is taken")
-    for name in names:
-        if re.fullmatch(ids.CRITERION_ID_PATTERN, name) is None:
-            problems.append(f"{name!r} is no id: {_ID}")
-    if verdict.decision == "done" and unmet:
-        problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")
-    if verdict.decision != "done" and not verdict.reasons:
-        problems.append(f"{verdict.decision} needs reasons that a planner can act on")
-    return tuple(problems)

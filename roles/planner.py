@@ -15,6 +15,7 @@ from orchestrator.domain.run.claims import check_claims, describe_contradiction,
 from orchestrator.domain.run.earlier_tasks import list_earlier_tasks
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits, check_plan
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import Handoff
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.money import format_exact_dollars
@@ -22,6 +23,7 @@ from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import GrantBrief, PlanningBrief, SessionFailure
 from prompts import fence_text
 from roles.brief_text import (
+    cut_list,
     format_bullets,
     format_contract,
     format_decisions,
@@ -31,7 +33,11 @@ from roles.brief_text import (
     format_slice,
 )
 from roles.grant_decisions import decide_grant
+from roles.report_digest import ReportForm, format_report_digest
 from roles.role_context import RoleContext
+from roles.session_tries import SessionTry, hold_with_fresh_tries
+
+_REPORT_FORM = ReportForm(format_planner_report, claims_label="report", hint="`recall` finds what is left out.")
 
 
 class ModelPlanner:
@@ -43,19 +49,27 @@ class ModelPlanner:
     async def plan_slice(
         self, brief: PlanningBrief, workspace: Workspace
     ) -> Plan | KeepPlan | Handoff | SessionFailure:
-        """Return a checked plan, the word that it stays, a handoff, or how the session ended without any of them."""
+        """Return a checked plan, the word that it stays, a handoff, or how the last conversation ended without any."""
+        build_spec = partial(self._build_spec, brief, workspace)
+        settings = self._around.config.roles.planner
+        return await hold_with_fresh_tries(self._around, settings, build_spec, Plan, KeepPlan, Handoff)
+
+    def _build_spec(self, brief: PlanningBrief, workspace: Workspace, current: SessionTry) -> SessionSpec:
         prompt = self._around.prompts.load_prompt("planner")
         limits = brief.limits
         tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
-        spec = SessionSpec(
-            id=build_planning_session_id(brief.task.id, brief.iteration, brief.round),
+        text, before = current.render_brief(partial(self._brief, brief)), None
+        if brief.review is not None:
+            text, before = self._open_review(brief, brief.review, text, current)
+        return SessionSpec(
+            id=build_planning_session_id(brief.task.id, brief.iteration, brief.round, current.number),
             role="planner",
             task=brief.task.id,
-            settings=self._around.config.roles.planner,
+            settings=current.settings,
             prompt=prompt.sha,
             system=prompt.render_text(max_children=str(limits.max_children), max_depth=str(limits.max_depth)),
-            brief=self._brief(brief) if brief.review is None else self._render_review(brief.review),
-            continues=_find_previous_session(brief) if brief.review else None,
+            brief=current.add_explanation(text, self._around.prompts.load_prompt("planner-again")),
+            continues=before,
             tools=index_tools(
                 build_list_tool(workspace),
                 build_search_tool(workspace),
@@ -74,7 +88,6 @@ class ModelPlanner:
             workspace=workspace,
             tier=tier,
         )
-        return await self._around.hold_session(spec, Plan, KeepPlan, Handoff)
 
     async def decide_grant(self, brief: GrantBrief) -> GrantDecided:
         """Return the decision on a wish for grants; it is in the ledger by then."""
@@ -108,11 +121,20 @@ class ModelPlanner:
 
         return find_open_contradictions
 
-    def _render_review(self, review: PersonReview) -> str:
-        words = fence_text("person", format_review(review))
-        return self._around.prompts.load_prompt("planner-sent-back").render_text(words=words)
+    def _open_review(
+        self, brief: PlanningBrief, review: PersonReview, whole: str, current: SessionTry
+    ) -> tuple[str, SessionId | None]:
+        """Return what a planner is told of a review, and the conversation to go on from unless that fills the context.
 
-    def _brief(self, brief: PlanningBrief) -> str:
+        Without that conversation it is told the `whole` brief again.
+        """
+        words = fence_text("person", format_review(review))
+        text = self._around.prompts.load_prompt("planner-sent-back").render_text(words=words)
+        if current.overflow_count:
+            return f"{whole}\n\n{text}", None
+        return text, _find_previous_session(self._around.ledger.state, brief)
+
+    def _brief(self, brief: PlanningBrief, limit: int) -> str:
         depth_left = brief.limits.max_depth - brief.limits.depth - 1
         variants = self._around.config.roles.worker.variants
         return self._around.prompts.load_prompt("planner-brief").render_text(
@@ -126,13 +148,17 @@ class ModelPlanner:
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
             ),
-            earlier=_render_history(brief),
+            earlier=_render_history(brief, limit),
         )
 
 
-def _find_previous_session(brief: PlanningBrief) -> SessionId:
-    """Return the conversation in which the plan was made that was sent back."""
-    return build_planning_session_id(brief.task.id, brief.iteration, brief.round - 1)
+def _find_previous_session(state: RunState, brief: PlanningBrief) -> SessionId:
+    """Return the conversation in which the plan was made that was sent back: the last try of its round."""
+    build_id = partial(build_planning_session_id, brief.task.id, brief.iteration, brief.round - 1)
+    number = 1
+    while build_id(number + 1) in state.sessions:
+        number += 1
+    return build_id(number)
 
 
 def _build_waiting_tools(brief: PlanningBrief) -> list[AnyTool]:
@@ -167,20 +193,22 @@ def _budget(limits: PlanLimits) -> str:
     return ""
 
 
-def _render_history(brief: PlanningBrief) -> str:
-    """Return what happened before this round, oldest first."""
+def _render_history(brief: PlanningBrief, limit: int) -> str:
+    """Return what happened before this round, oldest first; reports that are too long for the brief as a digest."""
     parts = []
     if brief.reasons:
         parts.append(
             f"The goal was not reached by what landed so far:\n{fence_text('reasons', format_bullets(brief.reasons))}"
         )
     if brief.rationales:
-        words = fence_text("plans", "\n\n".join(brief.rationales))
+        words = fence_text("plans", cut_list("\n\n".join(brief.rationales), limit // 4))
         parts.append(f"Why you cut the work as you did, in your own words, plan by plan:\n{words}")
     if known := [report for report in brief.reports if not report.is_news]:
-        parts.append(f"Your tasks that had ended before:\n{format_bullets(map(format_report_line, known))}")
+        lines = cut_list(format_bullets(map(format_report_line, known)), limit // 4)
+        parts.append(f"Your tasks that had ended before:\n{lines}")
     if news := [report for report in brief.reports if report.is_news]:
-        reports = "\n\n".join(map(format_planner_report, news))
+        room = max(limit - len(brief.goal) - len(brief.task.outcome), limit // 4)
+        reports = format_report_digest(news, room, _REPORT_FORM)
         parts.append(f"Your tasks that have ended since. What became of them:\n\n{reports}")
     if brief.under_way:
         lines = format_bullets(map(format_report_line, brief.under_way))

@@ -52,6 +52,7 @@ class RunSettings(FrozenModel):
     max_attempts: Positive
     max_iterations: Positive
     time_limit_s: SecondsOrNone
+    session_tries: Positive = 1
     lease_s: Annotated[float, Field(ge=2, le=MAX_SECONDS)] = 60
 
 

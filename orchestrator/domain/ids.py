@@ -128,9 +128,15 @@ def parse_unit_task(unit: str) -> TaskId:
     return TaskId(unit.rpartition("@")[0])
 
 
-def build_planning_session_id(task: TaskId, iteration: int, round_number: int) -> SessionId:
-    """Return the name of a planner's conversation in one round."""
-    return SessionId(f"plan:{task}@{iteration}.{round_number}")
+def build_planning_session_id(task: TaskId, iteration: int, round_number: int, try_number: int = 1) -> SessionId:
+    """Return the name of a planner's conversation in one round; later tries of it have their number at the end."""
+    return _add_try_number(f"plan:{task}@{iteration}.{round_number}", try_number)
+
+
+def _add_try_number(session: str, try_number: int) -> SessionId:
+    if try_number > 1:
+        return SessionId(f"{session}.{try_number}")
+    return SessionId(session)
 
 
 def build_work_session_id(task: TaskId, number: int) -> SessionId:
@@ -150,11 +156,11 @@ def build_grant_session_id(task: TaskId, number: int) -> SessionId:
     return SessionId(f"grant:{task}@{number}")
 
 
-def build_verdict_session_id(iteration: int, rejudge_count: int) -> SessionId:
-    """Return the name of the judge's conversation about the whole of an iteration."""
+def build_verdict_session_id(iteration: int, rejudge_count: int, try_number: int = 1) -> SessionId:
+    """Return the name of the judge's conversation about the whole; later tries of it have their number at the end."""
     if rejudge_count:
-        return SessionId(f"verdict:{iteration}+{rejudge_count}")
-    return SessionId(f"verdict:{iteration}")
+        return _add_try_number(f"verdict:{iteration}+{rejudge_count}", try_number)
+    return _add_try_number(f"verdict:{iteration}", try_number)
 
 
 def build_verifier_session_id(task: TaskId) -> SessionId:

@@ -15,4 +15,5 @@ def build_task_report(state: TaskState) -> TaskReport:
         handoff=state.handoff,
         paths=state.candidate.paths if state.candidate else (),
         kept=state.candidate.ref if state.candidate and state.status != TaskStatus.MERGED else "",
+        attempts=len(state.attempts),
     )

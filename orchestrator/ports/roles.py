@@ -29,7 +29,7 @@ class SessionFailure(FrozenModel):
 class TaskReport(FrozenModel):
     """The end of a task, as its planner is told; a judge of the whole is told the verdicts on it as well.
 
-    `kept` is the ref of work that did not land.
+    `kept` is the ref of work that did not land, `attempts` how often it was tried.
     """
 
     task: Task
@@ -39,6 +39,7 @@ class TaskReport(FrozenModel):
     handoff: Handoff | None = None
     paths: tuple[str, ...] = ()
     kept: str = ""
+    attempts: int = 0
     verdicts: tuple[str, ...] = ()
     is_news: bool = True
 

@@ -90,7 +90,7 @@ async def test_a_planner_that_finds_nothing_to_do_is_never_green(bench: Bench) -
 
 
 async def test_a_root_planner_that_gives_no_plan_ends_the_run_as_failed_and_not_as_nothing_to_do(bench: Bench) -> None:
-    ended = await bench.run(*[uses("planner", "root", "list")] * 4)
+    ended = await bench.run(*[uses("planner", "root", "list")] * 12)
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (4, "failed")
     assert "there is no plan: its planner ended stuck" in (ended.state.ended.reason if ended.state.ended else "")
 
@@ -123,7 +123,7 @@ async def test_a_root_planner_that_gives_up_after_something_landed_ends_as_parti
     ended = await bench.run(
         plans("root", {"key": "a"}),
         *task("a"),
-        *[uses("planner", "root", "list")] * 4,
+        *[uses("planner", "root", "list")] * 12,
     )
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
     assert "gave up: its planner ended stuck" in (ended.state.ended.reason if ended.state.ended else "")

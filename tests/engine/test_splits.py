@@ -125,12 +125,12 @@ async def test_a_run_that_only_infrastructure_stopped_is_blocked_and_not_rejecte
 
 
 async def test_a_planner_whose_provider_refuses_it_blocks_the_run_and_can_be_asked_again(bench: Bench) -> None:
-    refused = reply(role="planner", task="root", error="request-refused")
-    ended = await bench.run(refused)
+    refused = [reply(role="planner", task="root", error="request-refused")] * 3
+    ended = await bench.run(*refused)
     assert (ended.exit_code, status(ended, "root")) == (6, TaskStatus.BLOCKED)
     assert cause(ended, "root") == EndCause.MODEL_REFUSED
     send_command(ended.directory, Retry(task=TaskId("root")))
-    again = await bench.resume(refused, *one("a"))
+    again = await bench.resume(*refused, *one("a"))
     assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
 
 

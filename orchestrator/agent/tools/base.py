@@ -43,6 +43,8 @@ _ALIASES = {
     "start": ("start_line",),
     "end": ("end_line",),
     "timeout_s": ("timeout",),
+    "task": ("task_id", "id", "name", "slice"),
+    "page": ("page_number", "number"),
 }
 """What models call arguments that other tools have taught them under other names."""
 

@@ -236,6 +236,11 @@ class Exit(StrEnum):
         return self in {Exit.REFUSED, Exit.MALFORMED}
 
     @property
+    def allows_fresh_try(self) -> bool:
+        """True if the conversation failed, and one with a fresh context may still give what was asked."""
+        return self in {Exit.STUCK, Exit.MALFORMED, Exit.REFUSED, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_TURNS}
+
+    @property
     def is_out_of_room(self) -> bool:
         """True if the session was too short for its task."""
         return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}

@@ -9,6 +9,7 @@ from prompts.loader import list_prompt_names, parse_prompt
 from tests.golden import check_golden
 
 EXAMPLES = {
+    "advice": "Use a tool in every reply.",
     "attempt": "2",
     "attempts": "4",
     "acceptance": "- Cart.total() subtracts the discount",
@@ -20,6 +21,7 @@ EXAMPLES = {
     "diffstat": "<diffstat-0>\n calc.py | 2 +-\n</diffstat-0>",
     "earlier": "This is the first attempt.",
     "surroundings": "Nothing that others decided or made is known to touch this task.",
+    "ended": "<ended-0>\nstuck 3 replies in a row used no tool\n</ended-0>",
     "examples": "A test of the project, tests/test_cart.py\n<test-0>\nassert True\n</test-0>",
     "file": "<test-0>\nassert Cart().total() == 1\n</test-0>",
     "flaky": "<flaky-0>\n- test_mail.test_slow\n</flaky-0>",

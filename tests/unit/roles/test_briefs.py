@@ -2,27 +2,19 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from orchestrator.agent.model_calls import ModelCaller
-from orchestrator.config.layers import load_config
-from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.event.work import PlanRefused, TaskCreated
-from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId
+from orchestrator.domain.event.work import PlanRefused
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.run.contract import Contract, Criterion, IterationVerdict
 from orchestrator.domain.run.plan import Plan, PlanLimits
 from orchestrator.domain.run.task import Attempt, Exit, Handoff, Task, TaskStatus, Verified
 from orchestrator.engine.goal.planning import build_root_task
-from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.llm.budget import RunBudget
-from orchestrator.llm.retry import RetryPolicy
-from orchestrator.llm.scripted_model.model import ScriptedModel
+from orchestrator.journal.journal import Journal
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.roles import (
     CheckSummary,
@@ -33,11 +25,10 @@ from orchestrator.ports.roles import (
     TaskReport,
     WorkBrief,
 )
-from prompts import fence_text
-from prompts import load_prompt as load_prompt
-from roles.model_roles import ModelRoles
-from roles.role_context import RoleContext
+from prompts import fence_text, load_prompt
 from tests.doubles.workspace import InMemoryWorkspace
+from tests.running.role_bench import RoleBench as Bench
+from tests.running.role_bench import open_role_journal
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends
 
 BASE = CommitId("a" * 40)
@@ -67,43 +58,9 @@ LEAF = Task(
 CLAIMS = Handoff(summary="I did it.", verified=(Verified(claim="it works", command="pytest"),))
 
 
-class Bench:
-    """The roles on a scripted model, and what that was told."""
-
-    def __init__(self, journal: Journal, *items: ScriptedReply, **roles: Any) -> None:
-        self.model = ScriptedModel(items)
-        self.journal = journal
-        settings = {"worker": {"variants": {"strong": {"model": "x"}}}} | roles
-        config = load_config(None, {"roles": settings}, environ={}).config
-        asker = ModelCaller(
-            self.model, journal, RetryPolicy(tries=1), RunBudget(BudgetSettings(usd=0, tokens=0, calls=0))
-        )
-        self.roles = ModelRoles(RoleContext(config, journal, asker))
-        self.workspace = InMemoryWorkspace({"a.py": b"x = 1\n"})
-
-    def told(self, turn: int = 0) -> str:
-        """The last message of a request."""
-        return self.model.requests[turn].messages[-1].text
-
-
 @pytest.fixture
 async def journal(tmp_path: Path) -> AsyncIterator[Journal]:
-    journal = Journal(tmp_path, SystemClock())
-    started = RunStarted(
-        run=RunId("r"),
-        mode="goal",
-        goal="discounts",
-        started_at=SystemClock().now(),
-        repository="/repo",
-        base=BASE,
-        base_tree=TreeId(BASE),
-        branch="b",
-        target="main",
-        settings={},
-    )
-    await journal.append(
-        started, *(TaskCreated(task=task.id, spec=task) for task in (build_root_task("g"), SLICE, LEAF))
-    )
+    journal = await open_role_journal(tmp_path, SLICE, LEAF)
     yield journal
     journal.close()
 

@@ -1,0 +1,104 @@
+"""Tries of one conversation: when one ends without a result, the next begins with a fresh context.
+
+Each try is a session of its own with an id of its own. A run that is resumed therefore goes through the earlier ones
+again without asking anybody.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from orchestrator.agent.history import CHARS_PER_TOKEN
+from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.run.task import Exit
+from orchestrator.ports.roles import SessionFailure
+from prompts import Prompt, fence_text
+from roles.role_context import RoleContext
+
+V = TypeVar("V")
+
+_BRIEF_SHARE = 1 / 3
+"""Share of the context that a brief may fill; the rest is for what the role reads and says."""
+_DETAIL_CHARS = 500
+_ADVICE: Mapping[Exit, str] = {
+    Exit.STUCK: "Use a tool in every reply, and do not repeat a call that has told you what it can.",
+    Exit.MALFORMED: "Write the arguments of each call as its tool asks for them, and nothing around them.",
+    Exit.REFUSED: "Keep to what is asked, and quote as little as you can of what you read.",
+    Exit.OUT_OF_CONTEXT: "Read less: what you are shown here is shorter, and all that you read fills your context.",
+    Exit.OUT_OF_TURNS: "Read less, and end as soon as you know enough.",
+}
+
+
+@dataclass(frozen=True)
+class SessionTry:
+    """One try of a conversation.
+
+    `number` counts from 1, `settings` are those of the model that is asked, `failure` is the end of the try before.
+    `overflow_count` tells how many earlier tries filled their context.
+    """
+
+    number: int
+    settings: ModelSettings
+    failure: SessionFailure | None = None
+    overflow_count: int = 0
+
+    @property
+    def brief_chars(self) -> int:
+        """Characters that a brief may have: a third of the context."""
+        return int(self.settings.context_tokens * CHARS_PER_TOKEN * _BRIEF_SHARE)
+
+    def render_brief(self, render: Callable[[int], str]) -> str:
+        """Return what `render` makes of so many characters; half as long for each try that filled its context."""
+        text = render(self.brief_chars)
+        if self.overflow_count:
+            return render(len(text) >> self.overflow_count)
+        return text
+
+    def add_explanation(self, brief: str, prompt: Prompt) -> str:
+        """Return the brief of this try; if there was one before, `prompt` says how that ended and what to change."""
+        if self.failure is None:
+            return brief
+        ended = f"{self.failure.exit} {self.failure.detail[:_DETAIL_CHARS]}".strip()
+        explanation = prompt.render_text(
+            number=str(self.number), ended=fence_text("ended", ended), advice=_ADVICE[self.failure.exit]
+        )
+        return f"{brief.rstrip()}\n\n{explanation}"
+
+
+async def hold_with_fresh_tries(
+    around: RoleContext,
+    settings: ModelSettings,
+    build_spec: Callable[[SessionTry], SessionSpec],
+    *kinds: type[V],
+) -> V | SessionFailure:
+    """Hold a conversation, again with a fresh context while it fails in a way that says nothing about the run.
+
+    There are as many tries as `[run] session_tries` says with the role's own model, then one with each fallback.
+
+    Raises:
+        LimitReached, ProviderDown, ModelError: no model can be asked now; the try can go on later.
+    """
+    models = _list_try_settings(settings, around.config.run.session_tries)
+    current = SessionTry(1, models[0])
+    while True:
+        result = await around.hold_session(build_spec(current), *kinds)
+        if not isinstance(result, SessionFailure) or not result.exit.allows_fresh_try:
+            return result
+        if current.number == len(models):
+            return _name_last_try(result, current.number)
+        overflow_count = current.overflow_count + (result.exit == Exit.OUT_OF_CONTEXT)
+        current = SessionTry(current.number + 1, models[current.number], result, overflow_count)
+
+
+def _list_try_settings(settings: ModelSettings, tries: int) -> tuple[ModelSettings, ...]:
+    """Return the settings of each try: the role's own, then each fallback in place of the model."""
+    if tries == 1:
+        return (settings,)
+    return (settings,) * tries + settings.list_fallback_chain()[1:]
+
+
+def _name_last_try(failure: SessionFailure, number: int) -> SessionFailure:
+    if number == 1:
+        return failure
+    return failure.model_copy(update={"detail": f"{failure.detail} (the last of {number} conversations)"})
