@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -64,14 +65,19 @@ async def run_migration(
     return await work_on_run(await create_migration_run(options, recipe, work_filter or EVERYTHING), watcher)
 
 
-async def resume_run(options: Options, wanted: str | None, watcher: RunWatcher | None = None) -> RunExit:
+async def resume_run(
+    options: Options, wanted: str | None, watcher: RunWatcher | None = None, *, may_reopen: bool = True
+) -> RunExit:
     """Go on with a run in this process; one that has ended, and that no command waits for, is only reported.
+
+    If it ended because what landed could not be judged, it is judged again where it `may_reopen`.
 
     Raises:
         RunLocked: another process works on it.
         UsageProblem: as `prepare_resume` says.
     """
-    location, state = await to_thread.run_sync(prepare_resume, options, wanted)
+    prepare = partial(prepare_resume, options, wanted, may_reopen=may_reopen)
+    location, state = await to_thread.run_sync(prepare)
     if not needs_engine(location, state):
         return RunExit(location.directory, state)
     return await work_on_run(location, watcher)

@@ -182,7 +182,8 @@ async def _import_key_run(job: CiJob, run: str) -> tuple[RunLocation, RunState]:
     if job.options.read_only:
         flags = merge_settings(flags, {"hands": {"read_only": list(own_config.hands.read_only)}})
     flags = merge_settings(flags, {"run": {"time_limit_s": _compute_time_limit(job, state, own_config)}})
-    return await to_thread.run_sync(prepare_resume, Options(job.options.repository, flags), run)
+    options = Options(job.options.repository, flags)
+    return await to_thread.run_sync(partial(prepare_resume, options, run, may_reopen=False))
 
 
 def _compute_time_limit(job: CiJob, state: RunState, own_config: Config) -> float:

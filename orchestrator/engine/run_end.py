@@ -1,6 +1,6 @@
 """The end of a run: the one event that says how it went, and what stopped its tasks."""
 
-from orchestrator.domain.event.run import RunEnded, RunOutcome
+from orchestrator.domain.event.run import RunEndCause, RunEnded, RunOutcome
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import join_limited
@@ -26,7 +26,7 @@ def describe_infrastructure_stops(state: RunState) -> str:
     return join_limited(stopped, _SHOWN)
 
 
-async def end_run(context: RunContext, outcome: RunOutcome, reason: str) -> None:
+async def end_run(context: RunContext, outcome: RunOutcome, reason: str, cause: RunEndCause | None = None) -> None:
     """Record the end."""
     code, head = OUTCOME_EXIT_CODES[outcome], context.state.head
-    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head))
+    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head, cause=cause))

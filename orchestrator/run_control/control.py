@@ -14,9 +14,10 @@ from uuid import uuid4
 from orchestrator.config.layers import ConfigLayer, refuse_zero_budgets
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.answers import Answer, build_answer_event
-from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand
+from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand, Retry
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
 from orchestrator.domain.fold.run import apply_run_event
+from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.recovery.ref_repair import needs_ref_repair
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
@@ -69,10 +70,11 @@ def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunStat
     return location, found
 
 
-def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
+def prepare_resume(options: Options, wanted: str | None, *, may_reopen: bool = True) -> tuple[RunLocation, RunState]:
     """Return the location and state of a run that is to be resumed. Blocks.
 
-    What `options.flags` say of its settings holds from now on.
+    What `options.flags` say of its settings holds from now on. If it ended because what landed could not be judged, it
+    is judged again where it `may_reopen`.
 
     Raises:
         UsageProblem: there is no such run, or the settings are wrong.
@@ -81,17 +83,21 @@ def prepare_resume(options: Options, wanted: str | None) -> tuple[RunLocation, R
     location, state = find_run(options, wanted)
     if "contract" in options.flags:
         raise UsageProblem(CONTRACT_FROZEN_REFUSAL)
-    if state.is_unsafe and state.ended is None:
+    after = predict_state(location, state)
+    is_reopened = may_reopen and after.is_unjudged
+    if state.is_unsafe and (state.ended is None or is_reopened):
         refuse_in_ci(os.environ)
     settings = {key: value for key, value in options.flags.items() if key != "state"}
-    after = predict_state(location, state)
     if settings and (owner := find_lock_owner(location.directory.path)) is not None:
         send_command(location.directory, Configure(settings=_validate_settings(state, settings)))
         text = f"run {location.directory.run} is being worked on by {owner}, which takes the settings given here"
         raise RunLocked(text)
-    if after.ended is None and after.user_pause is not None:
+    if is_reopened:
+        send_command(location.directory, Retry(task=ROOT_TASK))
+    goes_on = after.ended is None or is_reopened
+    if goes_on and after.user_pause is not None:
         send_command(location.directory, Continue())
-    if after.ended is None and settings:
+    if goes_on and settings:
         send_command(location.directory, Configure(settings=_validate_settings(state, settings)))
     return location, state
 

@@ -159,7 +159,8 @@ RESOLVERS: Mapping[Target, TargetResolver] = {
 def criterion_command() -> None:
     """Change the contract of a run; `orchestrate status RUN` shows it.
 
-    The whole is judged again. A run that has ended keeps the contract it ended with.
+    The whole is judged again. A run that has ended keeps the contract it ended with, unless its work
+    could not be judged.
     """
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -32,7 +33,8 @@ def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None
     """
     if parent is not None:
         threading.Thread(target=_stop_after_parent, args=(parent,), daemon=True).start()
-    run_exit: RunExit = anyio.run(resume_run, Options(repo, Flags(state=state).values), run)
+    resume = partial(resume_run, Options(repo, Flags(state=state).values), run, may_reopen=False)
+    run_exit: RunExit = anyio.run(resume)
     if run_exit.error:
         print_message(f"{type(run_exit.error).__name__}: {run_exit.error}")
     exit_with(run_exit.exit_code)

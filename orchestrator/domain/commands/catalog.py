@@ -165,6 +165,7 @@ _CRITERION_COMMANDS = (
         target="criterion",
         argument=CommandArgument("text", is_required=False),
         options=(CommandOption("must", "What has to exit 0 on the final state.", "COMMAND"),),
+        wake="if-ended",
     ),
     CatalogEntry(
         "criterion drop",
@@ -177,6 +178,7 @@ _CRITERION_COMMANDS = (
         target="criterion-id",
         argument=CommandArgument("id", "ID"),
         options=(CommandOption("reason", "Why; it is kept."),),
+        wake="if-ended",
     ),
 )
 _MIGRATION_COMMANDS = (

@@ -9,8 +9,8 @@ from orchestrator.domain.commands.definitions import Command, MigrationCommand
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.fold.record_updates import add_task_grants, format_reason, reopen_run, update_task
-from orchestrator.domain.ids import SessionId, TaskId, parse_effect_name
-from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION
+from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
+from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract
 from orchestrator.domain.run.grant import GrantIntent, parse_grant
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
@@ -54,7 +54,7 @@ def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
             return _explain_cancel_refusal(state, command.task)
         case definitions.StopCall() if state.ended is None:
             return _explain_stop_refusal(state, command)
-        case definitions.AddCriterion() | definitions.DropCriterion() if state.ended is None:
+        case definitions.AddCriterion() | definitions.DropCriterion() if state.ended is None or state.is_unjudged:
             return _explain_criterion_refusal(state, command)
         case definitions.Configure():
             is_frozen = not command.is_all and "contract" in command.settings
@@ -73,6 +73,8 @@ def _explain_retry_refusal(state: RunState, command: definitions.Retry) -> str:
     if refusal := _explain_task_refusal(state, command.task):
         return refusal
     task = state.tasks[command.task]
+    if state.is_unjudged and command.task == ROOT_TASK:
+        return ""
     if task.spec.kind == "branch" and task.status not in _ENDED_WITHOUT_PLAN:
         return f"{command.task} is a planner's slice: retry one of its tasks"
     if task.status not in _RETRYABLE:
@@ -153,11 +155,9 @@ def _apply_goal_command(state: RunState, command: Command, by: str) -> None:
         case definitions.Configure():
             _configure_run(state, command)
         case definitions.AddCriterion() if state.goal.contract:
-            state.goal.contract = state.goal.contract.with_criteria((command.criterion,))
-            _rejudge_run(state)
+            _change_contract(state, state.goal.contract.with_criteria((command.criterion,)))
         case definitions.DropCriterion() if state.goal.contract:
-            state.goal.contract = state.goal.contract.without_criterion(command.id)
-            _rejudge_run(state)
+            _change_contract(state, state.goal.contract.without_criterion(command.id))
 
 
 def _configure_run(state: RunState, command: definitions.Configure) -> None:
@@ -165,6 +165,14 @@ def _configure_run(state: RunState, command: definitions.Configure) -> None:
         state.started = state.run.model_copy(update={"settings": {}})
         state.overrides = ()
     state.overrides = (*state.overrides, command.settings)
+
+
+def _change_contract(state: RunState, contract: Contract) -> None:
+    """Have the whole judged by another contract, also if the run has ended because it could not be judged."""
+    state.goal.contract = contract
+    _rejudge_run(state)
+    if state.is_unjudged:
+        reopen_run(state)
 
 
 def _rejudge_run(state: RunState) -> None:
@@ -194,12 +202,24 @@ def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
 def _retry_task(state: RunState, command: definitions.Retry) -> None:
     """Have the task planned again with a fresh count of attempts; a run that has ended is reopened and judged anew.
 
-    Planners above it that were given up with it wait for it again. If tests of its verifier were what refused it, these
-    do not count any more.
+    The root of a run that could not be judged keeps its plan: then only the verdict is asked for anew.
+    """
+    if not (state.is_unjudged and command.task == ROOT_TASK):
+        _plan_task_again(state, command)
+    _rejudge_run(state)
+    reopen_run(state)
+
+
+def _plan_task_again(state: RunState, command: definitions.Retry) -> None:
+    """Plan the task again, with a fresh count of rounds; planners above it that were given up with it wait for it.
+
+    If tests of its verifier were what refused it, these do not count any more.
     """
     add_task_grants(state, state.tasks[command.task], [parse_grant(text) for text in command.grants])
     task = state.tasks[command.task]
     changes: dict[str, object] = {"retry": command, "earlier_attempts": len(task.attempts)}
+    if task.spec.kind == "branch":
+        changes["uncounted_rounds"] = task.rounds
     if task.cause == EndCause.REFUSED_BY_VERIFIER and task.verification is not None:
         changes["verification"] = task.verification.model_copy(update={"is_waived": True})
     _reopen_task(state, task, TaskStatus.PLANNED, **changes)
@@ -208,8 +228,6 @@ def _retry_task(state: RunState, command: definitions.Retry) -> None:
         planner = state.tasks[name]
         if planner.status in _WAITS_AGAIN:
             _reopen_task(state, planner, TaskStatus.WAITING, is_finished=planner.status == TaskStatus.DONE)
-    _rejudge_run(state)
-    reopen_run(state)
 
 
 def replace_dependency(state: RunState, old: TaskId, new: TaskId) -> None:

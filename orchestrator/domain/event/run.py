@@ -8,6 +8,8 @@ from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 
+RunEndCause = Literal["not-judged"]
+"""`not-judged`: what landed could not be judged, so that only the verdict on the whole is missing."""
 RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
 
 
@@ -159,9 +161,10 @@ class PrOpened(Done, kind="pr.opened"):
 
 
 class RunEnded(Event, kind="run.ended"):
-    """The run is over. `reason` says why in words."""
+    """The run is over. `reason` says why in words, `cause` where programs go by it."""
 
     outcome: RunOutcome
     reason: str
     exit: int
     head: CommitId | None
+    cause: RunEndCause | None = None

@@ -233,6 +233,16 @@ class RunState:
         return any(values.get("hands", {}).get("without_sandbox") for values in settings)
 
     @property
+    def is_unjudged(self) -> bool:
+        """True if the run has ended because what landed could not be judged; old journals name no cause."""
+        if self.ended is None or self.ended.outcome != "partial":
+            return False
+        if self.ended.cause == "not-judged":
+            return True
+        root = self.tasks.get(ids.ROOT_TASK)
+        return root is not None and root.status == TaskStatus.DONE and len(self.goal.iterations) < self.goal.iteration
+
+    @property
     def head(self) -> CommitId | None:
         """The last commit that landed, None while the PR branch does not exist."""
         return self.landings[-1].new if self.landings else None

@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 
 from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
-from orchestrator.domain.event.run import RunOutcome
+from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId
 from orchestrator.domain.run.task import TaskStatus
@@ -212,7 +212,8 @@ class GoalRun:
         if verdict is None:
             return
         if isinstance(verdict, SessionFailure):
-            await self._end_landed("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
+            why = f"what landed could not be judged: {verdict.exit} {verdict.detail}"
+            await self._end_landed("partial", f"{why}; have it judged again: orchestrate resume", "not-judged")
         elif await iterations.ask_to_extend_contract(self._context, verdict) or state.goal.rejudge_count != again:
             return
         elif verdict.decision == "done":
@@ -238,7 +239,7 @@ class GoalRun:
         else:
             await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
-    async def _end_landed(self, outcome: RunOutcome, reason: str) -> None:
+    async def _end_landed(self, outcome: RunOutcome, reason: str, cause: RunEndCause | None = None) -> None:
         """Open the pull request, merge it where that is asked for, and end the run.
 
         It does not end where a person has a task tried again meanwhile.
@@ -250,7 +251,7 @@ class GoalRun:
         if outcome == "done" and context.state.goal.rejudge_count == again:
             await merge_when_green(context)
         if context.state.goal.rejudge_count == again:
-            await end_run(context, outcome, reason)
+            await end_run(context, outcome, reason, cause)
 
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
