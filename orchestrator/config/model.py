@@ -63,6 +63,7 @@ class PlanSettings(FrozenModel):
     max_children: Positive
     max_rounds: Positive
     debounce_s: Seconds = 30.0
+    max_planners: Positive = 8
     grant_requests: NotNegative = 2
 
 

@@ -232,6 +232,7 @@ def _plan_task_again(state: RunState, command: definitions.Retry) -> None:
 
 def replace_dependency(state: RunState, old: TaskId, new: TaskId) -> None:
     """Let everything that depends on `old` depend on `new`; what was cancelled untried with `old` waits again."""
+    state.plan_version += 1
     _reopen_dependents(state, old)
     for task in list(state.tasks.values()):
         if old in task.spec.depends_on:

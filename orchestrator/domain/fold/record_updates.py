@@ -72,6 +72,7 @@ def withdraw_plan(state: RunState, question: Approval) -> None:
     planned = [task.spec for task in state.tasks.values() if task.spec.approval == question.item]
     for spec in planned:
         del state.tasks[spec.id]
+    state.plan_version += 1
     planner = state.tasks.get(parse_plan_task(question.subject))
     if planner is not None:
         update_task(state, planner, uncounted_rounds=planner.uncounted_rounds + 1)

@@ -195,6 +195,7 @@ def _(event: people.ApprovalDecided, state: RunState) -> None:
 @apply_run_event.register
 def _(event: work.TaskCreated, state: RunState) -> None:
     state.tasks[event.spec.id] = TaskState(spec=event.spec)
+    state.plan_version += 1
 
 
 @apply_run_event.register

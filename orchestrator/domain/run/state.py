@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -146,6 +146,13 @@ class SessionState(FrozenModel):
     at_risk: Usage = Field(default_factory=Usage)
 
 
+class _ChildIndex(NamedTuple):
+    """The tasks below each planner, at one version of the plan."""
+
+    version: tuple[int, int]
+    names: Mapping[TaskId, Sequence[TaskId]]
+
+
 @dataclass(slots=True)
 class RunState:
     """The projection of one journal. `seq` is the last event it has seen.
@@ -190,6 +197,9 @@ class RunState:
     cancel_reason: str = ""
     """The person who gave up the whole run and the reason."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
+    plan_version: int = 0
+    """Counts the changes of what there are tasks and what they wait for."""
+    _children: "_ChildIndex | None" = field(default=None, repr=False, compare=False)
     register: tuple[Decision, ...] = ()
     """The decisions of planners, and of workers whose work landed, in the order in which they were taken."""
     end_count: int = 0
@@ -320,7 +330,15 @@ class RunState:
 
     def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
         """Yield the tasks that a planner submitted, in order."""
-        return (task for task in self.tasks.values() if task.spec.parent == parent)
+        version = (self.plan_version, len(self.tasks))
+        if self._children is None or self._children.version != version:
+            names: dict[TaskId, list[TaskId]] = {}
+            for task in self.tasks.values():
+                if task.spec.parent is not None:
+                    names.setdefault(task.spec.parent, []).append(task.spec.id)
+            self._children = _ChildIndex(version, names)
+        for name in self._children.names.get(parent, ()):
+            yield self.tasks[name]
 
     def get_baseline_receipts(self) -> Mapping[str, Receipt]:
         """Return the receipts on the base tree by the id of their check."""

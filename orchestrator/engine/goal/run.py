@@ -1,7 +1,7 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -21,6 +21,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.goal import iterations, schedule
+from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
@@ -53,6 +54,8 @@ class GoalRun:
         self._needed: PersonNeeded | None = None
         self._halted: set[schedule.Action] = set()
         self._news = NewsTimer()
+        self._measured_plan = -1
+        self._chain_lengths: Mapping[TaskId, int] = {}
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -113,10 +116,19 @@ class GoalRun:
             settings.run.max_attempts,
             finish_only=self._limit is not None,
             verifier=settings.roles.verifier,
+            max_planners=settings.plan.max_planners,
+            chain_lengths=self._get_chain_lengths(),
             woken=self._news.find_woken(state, anyio.current_time(), self._pause_s),
         )
         wanted = schedule.list_due_actions(state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
+
+    def _get_chain_lengths(self) -> Mapping[TaskId, int]:
+        """Return how long a chain begins with each task; counted again only when the plan has changed."""
+        state = self._context.state
+        if self._measured_plan != state.plan_version:
+            self._measured_plan, self._chain_lengths = state.plan_version, compute_chain_lengths(state)
+        return self._chain_lengths
 
     @property
     def _pause_s(self) -> float:

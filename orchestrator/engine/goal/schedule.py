@@ -3,9 +3,10 @@
 `busy` are those under way.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import UnionType
 from typing import Protocol
 
 from orchestrator.config.roles import VerifierSettings
@@ -28,7 +29,8 @@ class ScheduleLimits:
     """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings.
 
     `verifier` says which tasks get tests of a verifier; None for no verifier at all. `woken` are planners that have
-    waited long enough for more of what landed to be told of.
+    waited long enough for more of what landed to be told of. Where not all can begin, tasks go first for which the most
+    waits, by `chain_lengths`.
     """
 
     max_workers: int
@@ -36,6 +38,8 @@ class ScheduleLimits:
     finish_only: bool = False
     verifier: VerifierSettings | None = None
     woken: frozenset[TaskId] = frozenset()
+    max_planners: int = 8
+    chain_lengths: Mapping[TaskId, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,9 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
     wanted = _hold_planners_back(state, wanted, busy)
     if state.is_draining or bounds.finish_only:
         wanted = [action for action in wanted if _finishes_work(state, action)]
-    free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
-    return [*_limit_workers(wanted, free), *_list_landing(state, busy)]
+    wanted = _limit_actions(wanted, busy, _WORK, bounds.max_workers, bounds.chain_lengths)
+    wanted = _limit_actions(wanted, busy, PlanRound, bounds.max_planners, bounds.chain_lengths)
+    return [*wanted, *_list_landing(state, busy)]
 
 
 def _list_busy_tasks(busy: frozenset[Action]) -> Iterator[TaskId]:
@@ -148,13 +153,27 @@ def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
     return (action.task,)
 
 
-def _limit_workers(wanted: list[Action], free: int) -> Iterator[Action]:
-    for action in wanted:
-        if isinstance(action, _WORK):
-            free -= 1
-            if free < 0:
-                continue
-        yield action
+def _limit_actions(
+    wanted: list[Action],
+    busy: frozenset[Action],
+    kind: type[Action] | UnionType,
+    limit: int,
+    chain_lengths: Mapping[TaskId, int],
+) -> list[Action]:
+    """Return the actions with no more of a kind than may be under way: what goes on first, then the longest chains."""
+    free = max(0, limit - sum(isinstance(action, kind) for action in busy))
+    candidates = [action for action in wanted if isinstance(action, kind)]
+    if len(candidates) <= free:
+        return wanted
+    candidates.sort(key=lambda action: _rank_action(action, chain_lengths))
+    chosen = set(candidates[:free])
+    return [action for action in wanted if not isinstance(action, kind) or action in chosen]
+
+
+def _rank_action(action: Action, chain_lengths: Mapping[TaskId, int]) -> tuple[bool, int]:
+    """Return the place of an action among others of its kind, lowest first; equal ones stay in plan order."""
+    longest = max(chain_lengths.get(task, 1) for task in get_action_tasks(action))
+    return not isinstance(action, ContinueAttempt), -longest
 
 
 def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:

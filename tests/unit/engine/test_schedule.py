@@ -9,6 +9,7 @@ from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Task, TaskStatus
+from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.schedule import (
     Action,
     ContinueAttempt,
@@ -174,3 +175,43 @@ def test_while_draining_or_on_a_spent_budget_only_verdicts_and_landings_are_due(
     assert ask(*tasks, draining=True) == [JudgeAttempt(B), LandTasks((C,))]
     spent = replace(BOUNDS, finish_only=True)
     assert list_due_actions(state(*tasks), spent, frozenset()) == [JudgeAttempt(B), LandTasks((C,))]
+
+
+def test_of_many_tasks_those_begin_first_for_which_the_most_waits() -> None:
+    c, d, e = TaskId("c"), TaskId("d"), TaskId("e")
+    late = task(TaskId("d/x"), TaskStatus.PLANNED, parent=d)
+    whole = state(
+        task(ROOT_TASK, TaskStatus.WAITING, parent=None, kind="branch"),
+        task(A, TaskStatus.PLANNED),
+        task(B, TaskStatus.PLANNED),
+        task(c, TaskStatus.PLANNED, after=(B,)),
+        task(d, TaskStatus.WAITING, kind="branch"),
+        task(e, TaskStatus.PLANNED, after=(d,)),
+        task(TaskId("f"), TaskStatus.PLANNED, after=(e,)),
+        late,
+    )
+    lengths = compute_chain_lengths(whole)
+    assert [lengths[name] for name in (A, B, c, late.spec.id, e)] == [1, 2, 1, 3, 2]
+    bounds = replace(BOUNDS, chain_lengths=lengths)
+    assert list_due_actions(whole, bounds, frozenset()) == [StartAttempt(B), StartAttempt(late.spec.id)]
+
+
+def test_a_chain_of_thousands_is_measured() -> None:
+    names = [TaskId(f"t{number}") for number in range(3_000)]
+    links = [task(name, TaskStatus.PLANNED, after=tuple(names[at - 1 : at])) for at, name in enumerate(names)]
+    assert compute_chain_lengths(state(*links))[names[0]] == 3_000
+
+
+def test_no_more_planners_are_at_work_than_may() -> None:
+    slices = [task(TaskId(f"s{number}"), TaskStatus.PLANNED, kind="branch") for number in range(5)]
+    bounds, busy = replace(BOUNDS, max_planners=2), PlanRound(TaskId("s0"))
+    assert list_due_actions(state(*slices), bounds, frozenset({busy})) == [PlanRound(TaskId("s1"))]
+
+
+def test_a_task_waits_for_the_end_of_those_of_other_slices_that_go_first() -> None:
+    first = task(A, TaskStatus.RUNNING, attempts=1)
+    second = task(B, TaskStatus.PLANNED)
+    second = second.model_copy(update={"spec": second.spec.model_copy(update={"after": (A,)})})
+    assert list_due_actions(state(first, second), BOUNDS, frozenset()) == [ContinueAttempt(A)]
+    ended = first.model_copy(update={"status": TaskStatus.REJECTED})
+    assert list_due_actions(state(ended, second), BOUNDS, frozenset()) == [StartAttempt(B)]
