@@ -26,14 +26,16 @@ async def find_model_problems(roles: RoleSettings, client: ModelClient, wanted: 
 def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:
     """Yield the models of all roles, with the name under which each is configured.
 
-    These are the roles', the worker's variants', those of lenses that name a model or place of their own, and all
-    fallbacks.
+    These are the roles', the arbiter's if it has one of its own, the worker's variants', those of lenses that name a
+    model or place of their own, and all fallbacks.
     """
     yield from _chain("planner", roles.planner)
     yield from _chain("worker", roles.worker)
     yield from _chain("judge", roles.judge)
     if roles.verifier.is_active or (roles.verifier.model and roles.verifier.goal != "off"):
         yield from _chain("verifier", roles.verifier)
+    if roles.arbiter.model:
+        yield from _chain("arbiter", roles.arbiter)
     for name, settings in sorted(roles.worker.variants.items()):
         yield from _chain(f"worker.variants.{name}", settings)
     for name, lens in roles.judge.active_lenses.items():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from roles.arbiter import ModelArbiter
 from roles.judge import ModelJudge
 from roles.planner import ModelPlanner
 from roles.role_context import RoleContext
@@ -15,6 +16,7 @@ ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "worker": ("worker", "migrate"),
         "judge": ("judge", "iteration"),
         "verifier": ("verifier",),
+        "arbiter": ("arbiter",),
     }
 )
 """Role → the first words of the names of its prompts."""
@@ -31,5 +33,6 @@ class ModelRoles:
     def __init__(self, around: RoleContext) -> None:
         self.planner = ModelPlanner(around)
         self.worker = ModelWorker(around)
+        self.arbiter = ModelArbiter(around)
         self.judge = ModelJudge(around)
         self.verifier = ModelVerifier(around)

@@ -1,6 +1,6 @@
 """The worker: one task, one workspace, a handful of tools, one report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from orchestrator.agent.session_spec import SessionSpec, index_tools
@@ -15,6 +15,7 @@ from orchestrator.agent.tools.harness import (
 )
 from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.grant import Grant, find_grant_problems, format_grants
@@ -24,9 +25,10 @@ from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.journal_search import SearchHit
-from orchestrator.ports.roles import FileBrief, GrantBrief, SessionFailure, WorkBrief
+from orchestrator.ports.roles import ClashBrief, FileBrief, GrantBrief, SessionFailure, WorkBrief
 from prompts import PromptSource, fence_text
 from roles.brief_text import format_bullets, format_decisions, format_handoff, format_review
+from roles.clash_texts import describe_clash, format_change, format_landed_tasks, format_places
 from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
@@ -50,29 +52,31 @@ def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> 
 class ModelWorker:
     """A `ports.Worker` that asks the models configured under [roles.worker]."""
 
+    role: Role = "worker"
+
     def __init__(self, around: RoleContext) -> None:
         self._around = around
 
     def get_model_name(self, variant: str | None) -> str:
         """Return the model that a variant of this worker runs on."""
-        return self._settings(variant).model
+        return self._choose_settings(variant).model
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
         """Return the worker's own report; the workspace holds the work."""
-        prompt = self._around.prompts.load_prompt("worker" if brief.file is None else "migrate-tail")
+        prompt = self._around.prompts.load_prompt(self._choose_prompt(brief))
         task, attempt = brief.task, brief.attempt
-        tier = partial(self._around.tier_grants.get_tier, "worker", task.id)
+        tier = partial(self._around.tier_grants.get_tier, self.role, task.id)
         asking = [build_request_grant_tool(partial(self._request_grant, task.id))] if self._may_request(brief) else []
         tools = index_tools(*asking, *self._tools(workspace, task.id, tier), *self._contest_tools(brief))
         goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
             id=attempt.session,
-            role="worker",
+            role=self.role,
             task=task.id,
-            settings=self._settings(task.variant),
+            settings=self._choose_settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render_text(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=_build_brief(self._around.prompts, brief, goes_on),
+            brief=self._write_brief(brief, goes_on),
             tools=tools,
             workspace=workspace,
             anchor=RunRefs(self._around.ledger.state.run.run).build_anchor_ref(task.id, str(attempt.number)),
@@ -113,8 +117,14 @@ class ModelWorker:
         other = run.tasks.get(said_on)
         return other is not None and other.status.is_reached
 
-    def _settings(self, variant: str | None) -> ModelSettings:
+    def _choose_settings(self, variant: str | None) -> ModelSettings:
         return self._around.config.roles.worker.get_variant(variant)
+
+    def _choose_prompt(self, brief: WorkBrief) -> str:
+        return "worker" if brief.file is None else "migrate-tail"
+
+    def _write_brief(self, brief: WorkBrief, goes_on: bool) -> str:
+        return _build_brief(self._around.prompts, brief, goes_on)
 
     def _tools(self, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]) -> list[AnyTool]:
         hands, ladder = self._around.config.hands, self._around.tier_grants
@@ -159,7 +169,7 @@ def _build_brief(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",
         goal=brief.goal,
         surroundings=_render_surroundings(brief),
-        earlier=_render_history(brief.attempt),
+        earlier=_render_history(prompts, brief),
     )
 
 
@@ -182,14 +192,33 @@ _GO_ON = (
 )
 
 
-def _render_history(attempt: Attempt) -> str:
+def _render_history(prompts: PromptSource, brief: WorkBrief) -> str:
     """Return what a person says, and what became of the attempt before."""
-    parts = []
+    parts, attempt = [], brief.attempt
     if attempt.note:
         parts.append(f"A person who follows the run says: {attempt.note}")
     if attempt.review and format_review(attempt.review):
         parts.append(f"{_describe_review(attempt)}\n{fence_text('person', format_review(attempt.review))}")
-    return "\n\n".join([*parts, _before_this(attempt)])
+    if brief.clash is None:
+        parts.append(_before_this(attempt))
+    else:
+        parts += _explain_clash(prompts, attempt, brief.clash)
+    return "\n\n".join(parts)
+
+
+def _explain_clash(prompts: PromptSource, attempt: Attempt, clash: ClashBrief) -> Iterator[str]:
+    """Yield what does not go together with what landed, and the report of the worker before."""
+    if attempt.mode != "rebase":
+        yield _GO_ON
+    yield prompts.load_prompt("worker-clash").render_text(
+        how=describe_clash(clash),
+        evidence=_evidence(attempt),
+        places=format_places(clash),
+        wanted=format_landed_tasks(clash),
+        landed=format_change("landed", clash.landed_change),
+    )
+    if attempt.handoff:
+        yield f"What the worker before you reported:\n{fence_text('report', format_handoff(attempt.handoff))}"
 
 
 def _describe_review(attempt: Attempt) -> str:

@@ -10,7 +10,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.project.options import Options
 
 _PART = compile_lazily(r'"([^"]*)"|([^."]+)')
-_TABLES = {"planner": "", "worker": "variants", "judge": "lenses", "verifier": ""}
+_TABLES = {"planner": "", "worker": "variants", "judge": "lenses", "verifier": "", "arbiter": ""}
 """Role → the table of those within it that may have models of their own."""
 _KEYS = {
     "gate": "gate.command",

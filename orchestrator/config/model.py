@@ -269,6 +269,12 @@ class TuiSettings(FrozenModel):
     keys: dict[str, str] = Field(default_factory=dict)
 
 
+class MergeSettings(FrozenModel):
+    """`[merge]`: how work of several tasks comes together on one branch."""
+
+    union: tuple[Annotated[str, Field(pattern=r"^[^!\s\x00-\x1f][^\x00-\x1f]*$")], ...] = ()
+
+
 class StateSettings(FrozenModel):
     """`[state]`"""
 
@@ -351,6 +357,7 @@ class Config(FrozenModel):
     env: EnvSettings
     pr: PrSettings
     commits: CommitSettings = CommitSettings()
+    merge: MergeSettings = MergeSettings()
     state: StateSettings
     migrate: MigrateSettings = MigrateSettings()
     notify: NotifySettings = NotifySettings()

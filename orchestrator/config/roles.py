@@ -100,7 +100,7 @@ def _disinherit_model(role: Mapping[str, Any], default: Mapping[str, Any]) -> di
 
 
 _PLACE = ("api_base", "api_key_env")
-ROLE_NAMES = ("planner", "worker", "judge", "verifier")
+ROLE_NAMES = ("planner", "worker", "judge", "verifier", "arbiter")
 
 
 class PlannerSettings(ModelSettings):
@@ -217,6 +217,24 @@ def _build_no_verifier() -> VerifierSettings:
     )
 
 
+class ArbiterSettings(ModelSettings):
+    """`[roles.arbiter]`: who brings together what clashed. Without a model of its own it asks the judge's."""
+
+
+def _build_arbiter() -> ArbiterSettings:
+    """Return the arbiter of runs that began before there was one."""
+    return ArbiterSettings(
+        model="",
+        api_base="",
+        api_key_env="",
+        temperature=-1.0,
+        max_output_tokens=0,
+        timeout_s=600,
+        max_turns=60,
+        context_tokens=128_000,
+    )
+
+
 class RoleSettings(FrozenModel):
     """`[roles]`. What a role does not say of its model, and where that is, `default` says."""
 
@@ -225,6 +243,15 @@ class RoleSettings(FrozenModel):
     worker: WorkerSettings
     judge: JudgeSettings
     verifier: VerifierSettings = Field(default_factory=_build_no_verifier)
+    arbiter: ArbiterSettings = Field(default_factory=_build_arbiter)
+
+    def get_arbiter_settings(self) -> ModelSettings:
+        """Return the arbiter's settings, with the judge's model, or else the worker's, if it has none of its own."""
+        if self.arbiter.model:
+            return self.arbiter
+        lender: ModelSettings = self.judge if self.judge.model else self.worker
+        lent = {name: getattr(lender, name) for name in ("model", *_PLACE, "fallbacks", "context_tokens")}
+        return self.arbiter.model_copy(update=lent)
 
     @model_validator(mode="before")
     @classmethod

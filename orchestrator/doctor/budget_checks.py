@@ -55,7 +55,8 @@ def _iterate_limits(budget: BudgetSettings, unpriced: dict[str, set[Role]]) -> I
     """Yield every limit by its place in the configuration, with the unpriced models whose calls it covers."""
     models = sorted(unpriced)
     yield "[budget]", budget, models
-    yield "[budget.leaf]", budget.leaf, [model for model in models if unpriced[model] & {"worker", "judge", "verifier"}]
+    of_tasks: set[Role] = {"worker", "judge", "verifier", "arbiter"}
+    yield "[budget.leaf]", budget.leaf, [model for model in models if unpriced[model] & of_tasks]
     yield "[budget.branch]", budget.branch, models
     for role, limit in budget.roles.items():
         yield f"[budget.roles.{role}]", limit, [model for model in models if role in unpriced[model]]

@@ -59,6 +59,10 @@ class RunRefs:
         """Return the ref that keeps the candidate of an attempt."""
         return f"{self.prefix}/tasks/{format_task_ref(task)}/{attempt}"
 
+    def build_start_ref(self, task: TaskId, attempt: int) -> str:
+        """Return the ref that keeps the merge with which an attempt begins."""
+        return f"{self.prefix}/starts/{format_task_ref(task)}/{attempt}"
+
     def build_anchor_prefix(self, task: TaskId) -> str:
         """Return what the anchors of a task's sessions begin with, including the last slash."""
         return f"{self.prefix}/wip/{format_task_ref(task)}/"

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event import work
-from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import Purpose, TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.approval import ApprovalDecision
@@ -13,11 +12,13 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import find_attempt_veto, notify_attempt_ended
+from orchestrator.engine.merging.clash_attempt import build_clash_attempt, explain_ejection
+from orchestrator.engine.merging.clash_brief import build_clash_brief
+from orchestrator.engine.merging.clash_steps import choose_clash_mode
 from orchestrator.engine.person_reviews import build_review_for_attempt, find_landing_answer
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.engine.task_reports import build_task_report
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import FileBrief, Roles, SessionFailure, WorkBrief
@@ -53,6 +54,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     try:
         goal, gate = context.state.run.goal, context.gate.commands
         contestable = list_contestable_tests(state)
+        clash = await build_clash_brief(context, attempt)
         brief = WorkBrief(
             task=state.spec,
             attempt=attempt,
@@ -62,6 +64,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
             contestable=contestable,
             needed=tuple(build_task_report(context.state.tasks[name]) for name in state.spec.depends_on),
             decisions=tuple(list_decisions_for(context.state, task, state.spec.paths)),
+            clash=clash,
         )
         result = await _work(context, roles, brief, workspace)
     finally:
@@ -93,7 +96,8 @@ async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: 
             await workspace.restore_tree(attempt.fork.tree)
         elif attempt.start:
             await workspace.restore_tree(await context.read_tree_id(attempt.start))
-        result = await roles.worker.work_on_task(brief, workspace)
+        role = roles.arbiter if attempt.mode == "arbitrate" else roles.worker
+        result = await role.work_on_task(brief, workspace)
         await _take_candidate(context, attempt, workspace)
     except EnvironmentProblem as problem:
         reason = find_snapshot_obstacle(problem)
@@ -106,11 +110,15 @@ async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
     if state.retry is not None and state.retry.turn is not None:
         return await _fork_attempt(context, roles, state, state.retry, state.retry.turn)
+    answers = tuple(_list_tier_answers(context.state, state.spec.id))
+    clash_mode = choose_clash_mode(state, context.config.run.max_attempts)
+    if clash_mode is not None:
+        return await build_clash_attempt(context, roles, state, clash_mode, answers)
     mode, feedback = _explain_next_attempt(context.state, state)
     if state.attempt and state.own_candidate and (mode in {"revise", "sent-back"} or _ran_out(state)):
-        base, start = state.attempt.base, state.own_candidate.commit
+        base, start, clash = state.attempt.base, state.own_candidate.commit, state.attempt.clash
     else:
-        base, start = await context.read_start_commit(), None
+        base, start, clash = await context.read_start_commit(), None, None
     return Attempt(
         task=state.spec.id,
         number=len(state.attempts) + 1,
@@ -118,10 +126,11 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
         base=base,
         model=roles.worker.get_model_name(state.spec.variant),
         start=start,
-        feedback=(*feedback, *_list_tier_answers(context.state, state.spec.id)),
+        feedback=(*feedback, *answers),
         handoff=state.handoff if mode == "restart" else None,
         note=state.retry.note if state.retry else "",
         review=await build_review_for_attempt(context, state),
+        clash=clash,
     )
 
 
@@ -165,7 +174,7 @@ def _explain_next_attempt(run: RunState, state: TaskState) -> tuple[AttemptMode,
     if state.attempt is None:
         return "fresh", ()
     if state.ejection is not None:
-        return "restart", _explain_ejection(state.ejection)
+        return "restart", explain_ejection(state.ejection)
     if state.verdict is None:
         return "restart", ()
     answer = find_landing_answer(run, state)
@@ -173,19 +182,6 @@ def _explain_next_attempt(run: RunState, state: TaskState) -> tuple[AttemptMode,
         return "sent-back", ()
     verdict = state.verdict.verdict
     return "revise" if verdict.kind == VerdictKind.REVISE else "restart", verdict.reasons
-
-
-def _explain_ejection(ejection: UnitEjected) -> tuple[str, ...]:
-    if ejection.conflict:
-        return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
-    if ejection.difference.is_unsettled:
-        unsettled = ", ".join(ejection.difference.unsettled[:12])
-        return (f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {unsettled}",)
-    broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
-    if ejection.difference.problems and not broken:
-        return ejection.difference.problems
-    shown = ", ".join(broken[:12]) or "the gate"
-    return (f"together with what landed meanwhile it breaks {shown}", *ejection.difference.problems)
 
 
 async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:

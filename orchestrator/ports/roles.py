@@ -108,12 +108,27 @@ class GrantBrief(FrozenModel):
     why: str
 
 
+class ClashBrief(FrozenModel):
+    """The two sides that an attempt brings together, for its worker or the arbiter.
+
+    `paths` are the files that clash, none where the sides merge and are red together; `places` show where. `landed` are
+    the tasks whose work landed meanwhile, `landed_change` is what they changed there, `own_change` what this task did.
+    """
+
+    paths: tuple[str, ...] = ()
+    places: tuple[ContextPiece, ...] = ()
+    landed: tuple[Task, ...] = ()
+    landed_change: str = ""
+    own_change: str = ""
+
+
 class WorkBrief(FrozenModel):
-    """The brief of a worker; `file` where its task is one file of a migration.
+    """The brief of a worker or the arbiter; `file` where its task is one file of a migration.
 
     `needed` are reports of the tasks that it depends on, `decisions` what others decided that it has to go by.
 
-    `contestable` are the tests of a verifier that its last attempt failed and that nobody has contested yet.
+    `contestable` are the tests of a verifier that its last attempt failed and that nobody has contested yet. `clash`
+    is there where the attempt goes on with work that did not go together with what had landed.
     """
 
     task: Task
@@ -124,6 +139,7 @@ class WorkBrief(FrozenModel):
     contestable: tuple[str, ...] = ()
     needed: tuple[TaskReport, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    clash: ClashBrief | None = None
 
 
 class CheckSummary(FrozenModel):
@@ -315,6 +331,10 @@ class Roles(Protocol):
     @property
     def worker(self) -> Worker:
         """The worker."""
+
+    @property
+    def arbiter(self) -> Worker:
+        """The arbiter, who brings together what workers could not."""
 
     @property
     def judge(self) -> Judge:

@@ -28,7 +28,7 @@ class _AsShipped:
     """Planners read, workers run commands, and nobody may ask for more."""
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
-        if role == "worker":
+        if role in {"worker", "arbiter"}:
             return Tier.COMMANDS
         return Tier.FILES
 

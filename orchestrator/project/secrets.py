@@ -54,7 +54,7 @@ def _key_variables(config: Config) -> Iterator[str]:
     roles = config.roles
     lenses = map(roles.judge.get_lens_settings, roles.judge.lenses)
     others: tuple[ModelSettings, ...] = (*roles.worker.variants.values(), *lenses)
-    for settings in (roles.planner, roles.worker, roles.judge, roles.verifier, *others):
+    for settings in (roles.planner, roles.worker, roles.judge, roles.verifier, roles.arbiter, *others):
         for model in settings.list_fallback_chain():
             if model.api_key_env:
                 yield model.api_key_env

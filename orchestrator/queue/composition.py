@@ -57,7 +57,8 @@ class Composer(Protocol):
 class MergeComposer:
     """Units are commits; each is merged in turn, with a commit of its own.
 
-    With `names_candidates` that is a merge commit, else it has the one before it as its only parent.
+    With `names_candidates` that is a merge commit, else it has the one before it as its only parent. `union` are
+    patterns of files of which the added lines of both sides are kept.
     """
 
     git: Git
@@ -65,12 +66,13 @@ class MergeComposer:
     message: Callable[[UnitId], str]
     when: str
     names_candidates: bool = True
+    union: tuple[str, ...] = ()
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
         tip, tree = head, TreeId(await read_tree_id(self.git, head))
         for unit in units:
-            merged = await merge_commits(self.git, tip, self.candidates[unit])
+            merged = await merge_commits(self.git, tip, self.candidates[unit], self.union)
             if isinstance(merged, MergeConflict):
                 with_head = tip == head or await self._conflicts_with_head(head, unit)
                 return UnitConflict(unit=unit, paths=merged.paths, with_head=with_head)
@@ -84,7 +86,7 @@ class MergeComposer:
         return tested
 
     async def _conflicts_with_head(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_commits(self.git, head, self.candidates[unit]), MergeConflict)
+        return isinstance(await merge_commits(self.git, head, self.candidates[unit], self.union), MergeConflict)
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ class TargetedRound:
     def _build_ejections(self) -> tuple[UnitEjected, ...]:
         ejected = []
         for unit, result in self._blame.items():
-            told = {"difference": result.difference, "receipts": result.receipts}
+            told = {"difference": result.difference, "receipts": result.receipts, "is_vetoed": (unit,) in self._vetoed}
             ejected.append(UnitEjected(round=self._name, unit=unit, **told, partners=self._partners.get(unit, ())))
         for clash in self._clashes:
             if clash.with_head:

@@ -7,13 +7,12 @@ import pytest
 from orchestrator.demo.runs import hash_checkout
 from orchestrator.domain.event import Event
 from orchestrator.domain.fold.projection import fold_events
-from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import PersonNeeded
 from orchestrator.journal.storage.event_store import read_all_events
-from tests.running.goals import TWO, Bench, When, one, status, task
+from tests.running.goals import TWO, Bench, When, one, status
 from tests.running.projects import commit, git, refs
-from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
 pytestmark = pytest.mark.sandbox
 
@@ -52,56 +51,6 @@ async def test_what_lands_is_the_tree_of_a_green_receipt(bench: Bench) -> None:
     assert {landing.tree for landing in ended.state.landings} <= green
     tip = git(bench.repository, "rev-parse", f"{ended.state.run.branch}^{{tree}}")
     assert tip == ended.state.landings[-1].tree
-
-
-async def test_two_tasks_that_clash_both_land_in_the_end(bench: Bench) -> None:
-    clash = [{"key": "left"}, {"key": "right"}]
-    ended = await bench.run(
-        plans("root", *clash),
-        edits("left", "calc.py", "def add(a, b):\n", "def add(a, b):  # left\n"),
-        worker_ends("left"),
-        reviews("left"),
-        edits("right", "calc.py", "def add(a, b):\n", "def add(a, b):  # right\n"),
-        worker_ends("right"),
-        reviews("right"),
-        # whoever comes second begins again on top of what landed
-        *[edits(name, "calc.py", "    return a + b\n", f"    return a + b  # {name}\n") for name in ("left", "right")],
-        worker_ends("left"),
-        worker_ends("right"),
-        reviews("left"),
-        reviews("right"),
-        planner_ends(),
-        judges(),
-    )
-    assert [status(ended, name) for name in ("left", "right")] == [TaskStatus.MERGED] * 2
-    assert len(ended.state.ejections) == 1
-    assert ended.state.ejections[0].conflict == ("calc.py",)
-    second = ended.state.tasks[TaskId(ended.state.ejections[0].unit.split("@")[0])]
-    assert second.attempts[1].mode == "restart"
-    assert "changed the same lines in calc.py" in second.attempts[1].feedback[0]
-
-
-async def test_tasks_that_are_green_alone_and_red_together_do_not_both_land_unchanged(bench: Bench) -> None:
-    test = "import unittest, os\n\nclass T(unittest.TestCase):\n    def test_x(self):\n        {}\n"
-    alone = "self.assertFalse(os.path.exists('a.txt') and os.path.exists('b.txt'))"
-    ended = await bench.run(
-        plans("root", {"key": "a"}, {"key": "b"}),
-        writes("a", "test_a.py", test.format(alone)),
-        *task("a"),
-        *task("b"),
-        *[writes(name, f"{name}2.txt", "other\n") for name in ("a", "b")],
-        worker_ends("a"),
-        worker_ends("b"),
-        reviews("a"),
-        reviews("b"),
-        planner_ends(),
-        judges(),
-    )
-    assert [status(ended, name) for name in ("a", "b")] == [TaskStatus.MERGED] * 2
-    assert len(ended.state.ejections) == 1
-    assert ended.state.ejections[0].difference.new_failures
-    files = git(bench.repository, "ls-tree", "--name-only", ended.state.run.branch).splitlines()
-    assert not {"a.txt", "b.txt"} <= set(files)
 
 
 async def test_a_pr_branch_that_is_checked_out_is_never_moved_under_the_persons_feet(bench: Bench) -> None:

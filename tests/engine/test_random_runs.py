@@ -26,7 +26,7 @@ from tests.loopback.builders import call, reply
 from tests.running.goals import Bench
 from tests.running.killing import processes_about
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(480)]
 
@@ -94,6 +94,7 @@ class Chance:
             self.items.append(worker_ends(name))
         for number in range(TAIL):
             self.items += [writes(name, f"{name}.txt", f"{number}\n"), worker_ends(name)]
+            self.items.append(uses("arbiter", name, "finish", summary="both hold"))
         first = self._draw.choice([[], [], [reviews(name, "revise", "why")], [reviews(name, "restart", "why")]])
         self.items += [*first, *[reviews(name)] * TAIL]
 

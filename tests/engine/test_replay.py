@@ -82,7 +82,7 @@ async def test_parallel_work_with_a_revision_and_an_ejection_comes_out_the_same_
         writes("a", "test_a.py", test.format(alone)),
         *task("a"),
         *task("b"),
-        *[writes(name, f"{name}2.txt", "other\n") for name in ("a", "b")],
+        *[uses("worker", name, "shell", command=f"mv {name}.txt {name}2.txt") for name in ("a", "b")],
         worker_ends("a"),
         worker_ends("b"),
         reviews("a"),

@@ -1,8 +1,11 @@
 """Merges and commits without a worktree. The same arguments always give the same ids."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -31,26 +34,53 @@ class MergeConflict:
     messages: tuple[str, ...]
 
 
-async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeConflict:
+@contextmanager
+def prepare_merging(git: Git, union: Sequence[str] = ()) -> Iterator[Git]:
+    """Lend git for merges in which files that match one of the `union` patterns keep the added lines of both sides.
+
+    Patterns are those of `.gitattributes`, whose own `merge` attributes win over them.
+    """
+    able = replace(git, overrides=(*git.overrides, _NOT_BARE))
+    if not union:
+        yield able
+        return
+    with TemporaryDirectory(prefix="orchestrate-merge-") as name:
+        attributes = Path(name) / "attributes"
+        lines = [f"{_quote_pattern(pattern)} merge=union\n" for pattern in union]
+        attributes.write_text("".join(lines), encoding="utf-8", errors="surrogateescape")
+        yield replace(able, overrides=(*able.overrides, ("core.attributesFile", str(attributes))))
+
+
+def _quote_pattern(pattern: str) -> str:
+    escaped = pattern.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+async def merge_commits(git: Git, ours: str, theirs: str, union: Sequence[str] = ()) -> MergedTree | MergeConflict:
     """Merge two commits on their natural base, honouring the `merge` attributes that the tree itself sets.
+
+    Of files that match one of the `union` patterns the lines that both sides added are kept, ours first.
 
     Raises:
         GitError: one of them is no commit, or they have no common history.
     """
     options = ("--write-tree", "-z", "--name-only", "--messages")
-    able = replace(git, overrides=(*git.overrides, _NOT_BARE))
-    done = await able.run("merge-tree", *options, ours, theirs, ok=(0, 1))
+    with prepare_merging(git, union) as able:
+        done = await able.run("merge-tree", *options, ours, theirs, ok=(0, 1))
     tree, *rest = done.text.split("\0")
     if not tree:  # git says 1 for this as it does for a conflict
-        raise GitError(
-            f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1
-        )
+        raise build_unmergeable_error(ours, theirs)
     if done.exit_code:
-        return MergeConflict(*_parse_conflicts(rest))
+        return MergeConflict(*parse_conflicts(rest))
     return MergedTree(tree)
 
 
-def _parse_conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def build_unmergeable_error(ours: str, theirs: str) -> GitError:
+    """Return the error for two names of which one is no commit."""
+    return GitError(f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1)
+
+
+def parse_conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Parse paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
     end = [*fields, ""].index("")
     paths, messages = set(fields[:end]), []

@@ -38,7 +38,7 @@ from orchestrator.scratch_runs.replay import replay_run
 )
 @click.option(
     "--only",
-    type=click.Choice(["planner", "worker", "judge", "verifier"]),
+    type=click.Choice(["planner", "worker", "judge", "verifier", "arbiter"]),
     help="Ask this role again, and take only its prompts.",
 )
 @click.option("--model", default="", metavar="MODEL", help="The model to ask again; the role's own by default.")

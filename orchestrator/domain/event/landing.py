@@ -39,7 +39,8 @@ class TrialJudged(Event, kind="trial.judged"):
 class UnitEjected(Event, kind="unit.ejected"):
     """A unit cannot land: alone on top of what landed it is red, or its text conflicts.
 
-    `partners` are units with which it is red only together; some of them may have landed before.
+    `partners` are units with which it is red only together; some of them may have landed before. `is_vetoed` tells that
+    a hook of the user's refused the landing.
     """
 
     round: str
@@ -48,6 +49,7 @@ class UnitEjected(Event, kind="unit.ejected"):
     difference: Difference = Field(default_factory=Difference)
     receipts: tuple[str, ...] = ()
     partners: tuple[UnitId, ...] = ()
+    is_vetoed: bool = False
 
 
 class Landing(FrozenModel):

@@ -32,6 +32,7 @@ class RuleId(StrEnum):
     PROTECTED = "protected", "tests or settings that were changed without a grant"
     PICKED_UP = "picked-up", "a new file that a test run reads although no code names it"
     INLINE_TEST = "inline-test", "a test among the product that was changed without a grant"
+    CONFLICT_MARKER = "conflict-marker", "a marker of a merge conflict that was left in a file"
     FORGERY = "forgery", "code that could change how a test run ends, or what it says"
     UNREADABLE = "unreadable", "code that is nested too deeply for any rule to look into"
     SUPPRESSION = "suppression", "a tool that is silenced"

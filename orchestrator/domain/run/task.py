@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
+from orchestrator.domain.run.clash import Clash
 from orchestrator.domain.run.decisions import DecisionDraft
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.person_review import PersonReview
@@ -210,8 +211,11 @@ class Handoff(FrozenModel):
     )
 
 
-AttemptMode = Literal["fresh", "revise", "restart", "fork", "sent-back"]
-"""The beginning of an attempt. With `revise` and `sent-back` the same worker goes on with its files and its words."""
+AttemptMode = Literal["fresh", "revise", "restart", "fork", "sent-back", "rebase", "arbitrate"]
+"""The beginning of an attempt. With `revise` and `sent-back` the same worker goes on with its files and its words.
+
+With `rebase` a worker begins with the task's own work merged onto what landed meanwhile, with `arbitrate` the arbiter.
+"""
 
 
 class Exit(StrEnum):
@@ -268,7 +272,8 @@ class Attempt(FrozenModel):
     """One try at a task. `feedback` is why the one before did not merge; `start` is the candidate it goes on from.
 
     `note` is what a person tells the worker, `fork` the turn of an earlier attempt that a person had it go on from,
-    `review` what a person said of the change that an earlier attempt would have landed.
+    `review` what a person said of the change that an earlier attempt would have landed. `clash` are the two sides that
+    it brings together; `start` is then the harness's merge of them.
     """
 
     task: TaskId
@@ -282,6 +287,7 @@ class Attempt(FrozenModel):
     note: str = ""
     fork: Fork | None = None
     review: PersonReview | None = None
+    clash: Clash | None = None
 
     @property
     def goes_on(self) -> bool:

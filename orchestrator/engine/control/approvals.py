@@ -148,7 +148,7 @@ class RunTierGrants:
         """Return the tier of a role's commands in a task."""
         config = self._config()
         match role:
-            case "worker":
+            case "worker" | "arbiter":
                 return config.hands.tiers.get(task, config.roles.worker.tier)
             case "planner":
                 return config.roles.planner.tier

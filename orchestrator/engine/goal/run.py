@@ -275,7 +275,8 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
             candidates[task.unit] = task.candidate.commit
     build_message = partial(build_task_message, context.state)
     git, when = context.repository.git, context.commit_date
-    composer = MergeComposer(git, candidates, build_message, when, names_candidates=False)
+    union = context.config.merge.union
+    composer = MergeComposer(git, candidates, build_message, when, names_candidates=False, union=union)
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
     reruns = context.config.gate.reruns

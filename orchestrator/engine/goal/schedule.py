@@ -10,7 +10,6 @@ from types import UnionType
 from typing import Protocol
 
 from orchestrator.config.roles import VerifierSettings
-from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import TaskId, build_landing_item
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
@@ -20,6 +19,14 @@ from orchestrator.engine.goal.planner_news import (
     has_new_contradiction,
     has_tasks_under_way,
     list_news,
+)
+from orchestrator.engine.merging.clash_steps import (
+    choose_clash_mode,
+    classify_ejection,
+    has_attempts_left,
+    is_clash_lost,
+    list_clashes,
+    list_counted_exits,
 )
 from orchestrator.engine.verification.policy import is_verification_due
 
@@ -231,7 +238,7 @@ def _judge_when_verified(task: TaskState, bounds: ScheduleLimits) -> Action | No
 def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
     """Return what follows an ejection, or what a person said of the landing; None while the task may land."""
     if task.ejection is not None:
-        return _try_again(state, task, bounds, "the queue ejected it", _classify_ejection(task.ejection))
+        return _try_again(state, task, bounds, "the queue ejected it", classify_ejection(task.ejection))
     item = build_landing_item(task.unit)
     if item in state.approvals and state.approvals[item].decision == "send-back":
         return StartAttempt(task.spec.id)
@@ -240,14 +247,6 @@ def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Ac
         return None
     text = f"a person did not let it land: {reason}"
     return EndTask(task.spec.id, TaskStatus.REJECTED, text, EndCause.REFUSED_BY_PERSON)
-
-
-def _classify_ejection(ejection: UnitEjected) -> EndCause:
-    if ejection.conflict:
-        return EndCause.CONFLICT
-    if ejection.difference.is_unsettled:
-        return EndCause.UNSETTLED_TESTS
-    return EndCause.RED_TOGETHER
 
 
 def _explain_rejection(state: RunState, item: str) -> str | None:
@@ -304,22 +303,31 @@ _ENDS = {
 def _try_again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str, cause: EndCause) -> Action | None:
     """Return the next try, once there is an answer to what the last one asked for.
 
-    Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
-    Those that a person asked for by sending work back do not count at all.
+    Work that clashed with what had landed is gone on with beside the attempts that a task has.
     """
     if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
         return None
-    counted = {one.number for one in task.attempts[task.earlier_attempts :] if one.mode != "sent-back"}
-    exits = [end.exit for end in task.ends if end.number in counted]
-    tries, failed = len(counted), sum(ended.is_infrastructure for ended in exits)
-    if max(failed, tries - failed) < bounds.max_attempts:
+    if is_clash_lost(task, bounds.max_attempts):
+        return _end_lost_clash(task, reason, cause)
+    has_next = has_attempts_left(task, bounds.max_attempts)
+    if has_next or choose_clash_mode(task, bounds.max_attempts) is not None:
         return StartAttempt(task.spec.id)
+    tries, exits = list_counted_exits(task)
+    failed = sum(ended.is_infrastructure for ended in exits)
     text = f"no attempt of {tries} could land; the last: {reason}"
     if failed >= bounds.max_attempts or cause == EndCause.UNSETTLED_TESTS:
         return EndTask(task.spec.id, TaskStatus.BLOCKED, text, cause)
     if exits and all(ended.is_out_of_room or ended.is_infrastructure for ended in exits):
         return EndTask(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)
     return EndTask(task.spec.id, TaskStatus.REJECTED, text, cause)
+
+
+def _end_lost_clash(task: TaskState, reason: str, cause: EndCause) -> EndTask:
+    """Return the end of a task that clashed, and whose arbiter's result did not land either."""
+    text = f"it clashed with what had landed, and what the arbiter made of both did not land: {reason}"
+    if cause == EndCause.UNSETTLED_TESTS or task.ends[-1].exit.is_infrastructure:
+        return EndTask(task.spec.id, TaskStatus.BLOCKED, text, cause)
+    return EndTask(task.spec.id, TaskStatus.REJECTED, text, classify_ejection(list_clashes(task)[-1]))
 
 
 def _list_landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.rules import (
     behaviour,
+    conflict_markers,
     evolved_tests,
     forgery,
     inline_tests,
@@ -49,6 +50,7 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.PROTECTED, protected_files.check_protected_files),
     Rule(RuleId.PICKED_UP, protected_files.check_newcomers),
     Rule(RuleId.INLINE_TEST, inline_tests.check_inline_tests),
+    Rule(RuleId.CONFLICT_MARKER, conflict_markers.check_conflict_markers),
     Rule(RuleId.FORGERY, forgery.check_forgery),
     Rule(RuleId.UNREADABLE, unusual_files.check_unreadable_code),
     Rule(RuleId.SUPPRESSION, suppressions.check_suppressions),

@@ -71,6 +71,8 @@ def get_model_settings(config: Config, state: RunState, request: Request) -> Mod
             return roles.planner
         if request.role == "verifier":
             return roles.verifier
+        if request.role == "arbiter":
+            return roles.get_arbiter_settings()
         return roles.judge.get_lens_settings(parse_session_lens(request.session))
     task = state.tasks.get(request.task)
     return roles.worker.get_variant(task.spec.variant if task else None)

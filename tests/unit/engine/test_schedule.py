@@ -126,8 +126,7 @@ def how_it_ends(one: TaskState) -> tuple[TaskStatus, EndCause | None] | None:
 def test_a_task_without_attempts_left_ends_for_what_its_last_one_failed_of() -> None:
     assert how_it_ends(tried(*[Exit.FINISHED] * 3)) == (TaskStatus.REJECTED, EndCause.RED_TESTS)
     assert how_it_ends(tried(*[Exit.FINISHED] * 3, earlier=1)) is None, "a person had it tried again"
-    red = task(A, TaskStatus.QUEUED, attempts=3, verdict=(VerdictKind.MERGE,), ejected=True)
-    assert how_it_ends(red) == (TaskStatus.REJECTED, EndCause.RED_TOGETHER)
+    red = task(A, TaskStatus.QUEUED, attempts=4, verdict=(VerdictKind.MERGE,), ejected=True)
     unsure = red.ejections[0].model_copy(update={"difference": Difference(unsettled=("t",))})
     doubtful = red.model_copy(update={"ejections": (unsure,)})
     assert how_it_ends(doubtful) == (TaskStatus.BLOCKED, EndCause.UNSETTLED_TESTS)

@@ -1,0 +1,88 @@
+"""Merges that are written down although they conflict: clashing places stand between markers in the files."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from worktrees.git import Git
+from worktrees.object_store.merge import build_unmergeable_error, parse_conflicts, prepare_merging
+from worktrees.object_store.tree_overlay import overlay_tree
+from worktrees.object_store.trees import list_tree, read_blobs, write_blob
+
+OURS_LABEL = "what landed meanwhile"
+BASE_LABEL = "as it was before both"
+THEIRS_LABEL = "what this task changed"
+"""The words behind the markers of the two sides, and of what stood there before."""
+_MARKER = re.compile(rb"^(<{7,}|\|{7,}|>{7,}) [^\r\n]*", re.MULTILINE)
+_LABELS: Mapping[bytes, bytes] = {
+    b"<": OURS_LABEL.encode(),
+    b"|": BASE_LABEL.encode(),
+    b">": THEIRS_LABEL.encode(),
+}
+_PLAIN_MODES = frozenset({"100644", "100755"})
+_MOST_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class WrittenMerge:
+    """A merge as a tree: without `conflicts` a clean one, else these paths, sorted, hold markers or one of the sides.
+
+    `messages` are git's words on each conflict.
+    """
+
+    tree: str
+    conflicts: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+async def write_merge(git: Git, ours: str, theirs: str, union: Sequence[str] = ()) -> WrittenMerge:
+    """Merge two commits and return the tree, whether they conflict or not.
+
+    Where lines clash, the file holds what both sides have and what was there before (`diff3`), with words behind the
+    markers. A file that is no text stays as `ours` has it; one that a side deleted stays as the other side has it.
+
+    Raises:
+        GitError: one of them is no commit, or they have no common history.
+    """
+    options = ("--write-tree", "-z", "--name-only", "--messages")
+    with prepare_merging(git, union) as able:
+        marking = replace(able, overrides=(*able.overrides, ("merge.conflictStyle", "diff3")))
+        done = await marking.run("merge-tree", *options, ours, theirs, ok=(0, 1))
+    tree, *rest = done.text.split("\0")
+    if not tree:
+        raise build_unmergeable_error(ours, theirs)
+    if not done.exit_code:
+        return WrittenMerge(tree)
+    paths, messages = parse_conflicts(rest)
+    return WrittenMerge(await _name_sides(git, tree, paths, (ours, theirs)), paths, messages)
+
+
+async def _name_sides(git: Git, tree: str, paths: Sequence[str], sides: tuple[str, str]) -> str:
+    """Return the tree with words in place of object ids behind the markers of these files."""
+    entries = [entry for entry in await list_tree(git, tree, paths) if entry.mode in _PLAIN_MODES]
+    entries = [entry for entry in entries if entry.path in paths and (entry.size or 0) <= _MOST_BYTES]
+    contents = await read_blobs(git, [entry.oid for entry in entries])
+    changes: dict[str, tuple[str, str] | None] = {}
+    for entry in entries:
+        named = _replace_labels(contents[entry.oid], sides)
+        if named != contents[entry.oid]:
+            changes[entry.path] = (entry.mode, await write_blob(git, named))
+    return await overlay_tree(git, tree, changes)
+
+
+def _replace_labels(content: bytes, sides: tuple[str, str]) -> bytes:
+    """Return the content with words behind the markers that git wrote; those that a file had before stay."""
+    ours, theirs = (side.encode() for side in sides)
+    starts = {b"<": ours, b">": theirs}
+
+    def name_marker(found: re.Match[bytes]) -> bytes:
+        marker = found[1]
+        kind = marker[:1]
+        label = found[0][len(marker) + 1 :]
+        if kind in starts and not label.startswith(starts[kind]):
+            return found[0]
+        if kind == b"|" and re.fullmatch(rb"[0-9a-f]{4,64}(:.*)?|merged common ancestors", label) is None:
+            return found[0]
+        return marker + b" " + _LABELS[kind]
+
+    return _MARKER.sub(name_marker, content)
