@@ -11,8 +11,9 @@ from orchestrator.agent.tools.pages import build_read_changes_tool, build_read_r
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain import ids
 from orchestrator.domain.run.contract import IterationVerdict
+from orchestrator.domain.run.restart_states import format_restart_states
 from orchestrator.domain.text.truncation import LIMIT_CHARS
-from orchestrator.judge.verdict.contract import list_uncited_criteria
+from orchestrator.judge.verdict.contract import explain_unknown_state, list_uncited_criteria
 from orchestrator.ports.roles import IterationBrief, SessionFailure
 from prompts import fence_text
 from roles import brief_text
@@ -84,6 +85,7 @@ def _build_values(brief: IterationBrief, limit: int) -> dict[str, str]:
         "checks": brief_text.cut_list(brief_text.format_check_summaries(brief.checks), share),
         "flaky": fence_text("flaky", brief_text.cut_list(brief_text.format_bullets(brief.flaky), share)),
         "diffstat": fence_text("diffstat", brief_text.cut_list(brief.diffstat, share)),
+        "states": format_restart_states(brief.states, share),
     }
     forge = brief_text.format_forge_checks(brief.forge, share)
     lists["checks"] = "\n".join(filter(None, (lists["checks"], forge)))
@@ -112,6 +114,8 @@ def find_verdict_problems(brief: IterationBrief, verdict: IterationVerdict) -> t
             problems.append(f"{name!r} is no id: {_ID}")
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")
+    if problem := explain_unknown_state(verdict, brief.states):
+        problems.append(problem)
     if verdict.decision != "done" and not verdict.reasons:
         problems.append(f"{verdict.decision} needs reasons that a planner can act on")
     return tuple(problems)

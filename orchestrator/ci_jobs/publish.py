@@ -15,6 +15,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import sanitize_markdown, to_one_line
 from orchestrator.engine.pull_request.description import format_cost_section
+from orchestrator.engine.pull_request.left_tips import is_left_tip
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, PersonNeeded, UsageProblem
 from orchestrator.forge.factory import open_forge, open_forge_repository
 from orchestrator.forge.markers import build_marker
@@ -123,7 +124,7 @@ async def _publish_pull_requests(
             "ORCHESTRATE__PR__FORGE=github; or let the push make them with --merge-request (GitLab)"
         )
     for requested in requests:
-        await _push_branch(project, request, requested)
+        await _push_branch(project, request, delivered.state, requested)
     if request.by_push:
         heads = [requested.request.head for requested in requests]
         return tuple(OpenedPullRequest(forge="gitlab", ref=head, url="") for head in heads)
@@ -146,7 +147,9 @@ def _require_own_request(project: ProjectContext, state: RunState, requested: Re
         raise UsageProblem(f"the pull request of {name} is not published: run {run.run} has nothing landed there")
 
 
-async def _push_branch(project: ProjectContext, request: PublishRequest, requested: RequestedPullRequest) -> None:
+async def _push_branch(
+    project: ProjectContext, request: PublishRequest, state: RunState, requested: RequestedPullRequest
+) -> None:
     git, pull_request = project.repository.git, requested.request
     push_options = _build_push_options(requested) if request.by_push else ()
     try:
@@ -156,8 +159,12 @@ async def _push_branch(project: ProjectContext, request: PublishRequest, request
                 is_there = await _is_merged(git, request.remote, pull_request)
             else:
                 is_there = tip == pull_request.commit
+            replaced = ""
+            if tip and await is_left_tip(git, state, pull_request.head, tip, pull_request.commit):
+                replaced = tip
             if not is_there:
-                await push_commit(git, request.remote, pull_request.commit, pull_request.head, push_options)
+                branch, commit = pull_request.head, pull_request.commit
+                await push_commit(git, request.remote, commit, branch, push_options, replaced=replaced)
     except PushRefused as error:
         problem = f"{pull_request.head} was not pushed, because {error}. Nothing is ever forced"
         raise PersonNeeded(f"{problem}: rename or delete the branch there, or allow the push") from error

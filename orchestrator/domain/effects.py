@@ -14,6 +14,7 @@ EFFECTS: Mapping[str, str] = {
     "but for a call that a person stopped.",
     "check": "Abandoned and run again in a fresh workspace: only a recorded receipt counts.",
     "landing": "Done if the PR branch holds the commit, else abandoned: the branch moves by compare-and-swap.",
+    "rewind": "Done if the PR branch has left the commit that a restart leaves behind, else abandoned and moved again.",
     "ref": "Abandoned and set again: setting a ref twice to the same commit is the same as once.",
     "pr": "Abandoned and opened again: the forge finds the pull request of the branch and updates it.",
     "merge": "Abandoned and merged again: the forge merges that very commit only, and says so where it has.",

@@ -55,6 +55,13 @@ class RunRefs:
         """Return the ref that keeps commits for which one stands on the branch; `tip` is the last of them."""
         return f"{self.prefix}/unsquashed/{tip}"
 
+    def build_iteration_ref(self, iteration: int, again: int = 0) -> str:
+        """Return the ref that keeps what a restart left of an iteration; `again` counts earlier ones of the same."""
+        name = f"{self.prefix}/iterations/{iteration}"
+        if again:
+            return f"{name}.{again + 1}"
+        return name
+
     def build_candidate_ref(self, task: TaskId, attempt: int) -> str:
         """Return the ref that keeps the candidate of an attempt."""
         return f"{self.prefix}/tasks/{format_task_ref(task)}/{attempt}"

@@ -21,9 +21,13 @@ TASK_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     TaskStatus.PLANNING: frozenset({TaskStatus.WAITING, TaskStatus.DONE, *_STOPS}),
     TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, TaskStatus.DONE, *_STOPS}),
     # a new iteration wakes a planner that was done or ran out of rounds; so does a task of it that a person tries again
-    TaskStatus.DONE: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING}),
-    TaskStatus.UNFINISHED: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.PLANNED}),
-    TaskStatus.MERGED: frozenset(),
+    TaskStatus.DONE: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.DISCARDED}),
+    TaskStatus.UNFINISHED: frozenset(
+        {TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.PLANNED, TaskStatus.DISCARDED}
+    ),
+    # a restart leaves behind what had landed
+    TaskStatus.MERGED: frozenset({TaskStatus.DISCARDED}),
+    TaskStatus.DISCARDED: frozenset(),
     # the end, unless a person has it tried again
     TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
     TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),

@@ -2,7 +2,7 @@
 
 from orchestrator.domain.event.run import RunEndCause, RunEnded, RunOutcome
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 
@@ -19,6 +19,8 @@ def describe_infrastructure_stops(state: RunState) -> str:
     """
     stopped = []
     for task in state.tasks.values():
+        if task.status == TaskStatus.DISCARDED:
+            continue
         if task.status.is_terminal and not task.status.is_reached and task.cause not in _FOLLOWED:
             if not (task.cause and task.cause.is_infrastructure):
                 return ""

@@ -105,6 +105,8 @@ def _collect_refs(before: Mapping[str, str], state: RunState) -> dict[str, Commi
 
 async def _find_head(git: Git, state: RunState, before: str | None) -> CommitId | None:
     """Return the PR branch as the journal knows it: what it stood at before, unless something landed since."""
+    if any(before == line.tip for line in state.goal.left_lines):  # a restart has left it since it was read
+        return state.head
     if before and (state.head is None or await is_ancestor(git, state.head, before)):
         return CommitId(before)
     return state.head

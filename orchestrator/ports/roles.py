@@ -15,6 +15,7 @@ from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
+from orchestrator.domain.run.restart_states import RestartState
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.ports.hands import Workspace
 
@@ -257,7 +258,8 @@ class IterationBrief(FrozenModel):
     """The brief of the judge of an iteration. `again` counts how often it has to be judged anew.
 
     `citable` is what it can name as evidence: tasks, checks, receipts and files that changed. `flaky` are tests that
-    were seen both ways on one tree, `forge` what the forge's checks of the pull request say.
+    were seen both ways on one tree, `forge` what the forge's checks of the pull request say,
+    `states` those that a restart can begin again from, of which the first is the base.
     """
 
     goal: str
@@ -269,6 +271,7 @@ class IterationBrief(FrozenModel):
     diffstat: str
     flaky: tuple[str, ...] = ()
     forge: tuple[ForgeCheck, ...] = ()
+    states: tuple[RestartState, ...] = ()
     citable: tuple[str, ...] = ()
 
 

@@ -1,5 +1,7 @@
 """The PR branch: one ref, moved only by compare-and-swap, never while somebody has it checked out."""
 
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,7 @@ from worktrees.errors import RefMoved
 from worktrees.object_store.commit_style import PLAIN_STYLE, CommitStyle, restyle_commits
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.trees import read_tree_id
-from worktrees.ref_store.refs import move_ref, read_ref
+from worktrees.ref_store.refs import move_ref, read_ref, remove_ref
 from worktrees.repositories.repository import GitRepository
 
 _NAMED = 3
@@ -93,16 +95,42 @@ class PrBranch:
             RunTakenOver: another process has taken the run over; nothing was moved.
             PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
         """
+        await self._require_not_checked_out("nothing can land on it")
+        async with self._hold_fence() as fence:
+            await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+
+    async def move_back(self, old: CommitId, new: CommitId, reason: str) -> None:
+        """Take the branch from `old` back to `new`; at the base it is removed, as before anything landed.
+
+        Raises: as `move_to_commit`.
+        """
+        await self._require_not_checked_out("it cannot go back for a restart")
+        async with self._hold_fence() as fence:
+            if new == self.base:
+                await remove_ref(self.repository.git, self.ref, old, reason, fence)
+            else:
+                await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+
+    async def has_left(self, old: CommitId, new: CommitId) -> bool:
+        """Return True if the branch does not hold `old` any more, after it was to go back to `new`."""
+        tip = await read_ref(self.repository.git, self.ref)
+        if tip is None:
+            return new == self.base
+        return not await is_ancestor(self.repository.git, old, tip)
+
+    async def _require_not_checked_out(self, effect: str) -> None:
         place = (await to_thread.run_sync(self.repository.list_checked_out_branches)).get(self.name)
         if place is not None:
             raise PersonNeeded(
-                f"the PR branch {self.name} is checked out in {place}, so nothing can land on it: "
+                f"the PR branch {self.name} is checked out in {place}, so {effect}: "
                 f"switch that checkout to another branch, then resume the run"
             )
+
+    @asynccontextmanager
+    async def _hold_fence(self) -> AsyncIterator[Mapping[str, str]]:
+        """Yield what must hold as the branch moves; where it did not move, say if another process is why."""
         try:
-            await move_ref(
-                self.repository.git, self.ref, new, old, reason, {self.landing_fence.ref: self.landing_fence.object}
-            )
+            yield {self.landing_fence.ref: self.landing_fence.object}
         except RefMoved:
             if await read_ref(self.repository.git, self.landing_fence.ref) != self.landing_fence.object:
                 raise RunTakenOver(

@@ -9,6 +9,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.project.options import open_repository
 from orchestrator.report.rows.question_targets import find_target_question
 from orchestrator.report.rows.questions import find_questioned_change
+from orchestrator.report.run.left_lines import find_left_line
 from orchestrator.report.task.details import get_file_record, get_task
 from worktrees.diffs.file_diffs import read_diff_stat, read_diff_text
 from worktrees.git import Git
@@ -16,7 +17,7 @@ from worktrees.object_store.tree_overlay import overlay_tree
 
 
 async def render_change(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:
-    """Return the change of a whole run, of a task's attempt, or of one file of a migration.
+    """Return the change of a whole run, of a task's attempt, of one file of a migration, or what a restart left.
 
     Raises:
         UsageProblem: there is no such task, attempt or file.
@@ -31,6 +32,8 @@ async def render_change(repository: Path, state: RunState, name: str | None, att
 async def _find_ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
     if name is None:
         return state.run.base, state.head or state.run.base
+    if name not in state.tasks and (left := find_left_line(state, name)) is not None:
+        return left.start, left.tip
     question = find_target_question(state, name)
     if question is not None:
         questioned = find_questioned_change(state, question.approval.item)

@@ -43,6 +43,7 @@ SOME = {
         *("snapshot.before-done", "candidate.before-done:2", "check.after-intent:2"),
         *("landing.before-done", "pr.before-done"),
     ),
+    stories.restarted: ("rewind.before-done", "rewind.after-intent"),
     stories.verified: ("check.before-done:2", "tool.before-done:2", "candidate.before-done:3"),
     stories.migration: ("step.before-done", "landing.after-intent"),
     stories.tail: ("snapshot.before-done", "candidate.before-done:2"),
@@ -57,6 +58,7 @@ EVERY = ("landing", "ref", "push", "pr", "setup", "inbox")
 """Effects around which a migration dies each time that they happen, and not only the first."""
 ALL = {
     stories.goal_of_eight: (),
+    stories.restarted: ("ref", "landing"),
     stories.verified: ("check", "tool", "model"),
     stories.migration: (),
     stories.tail: (),

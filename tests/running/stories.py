@@ -117,6 +117,21 @@ def goal(place: Path, *others: str, corrections: Sequence[ScriptedReply] = ()) -
     return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
 
 
+def restarted(place: Path) -> Start:
+    """A goal whose first iteration is left behind, after which another task does it."""
+    items = [
+        *(plans("root", {"key": "a"}), writes("a", "a.txt", "a\n"), worker_ends("a"), reviews("a"), planner_ends()),
+        judges("restart", "another way is needed"),
+        *(plans("root", {"key": "b"}), writes("b", "b.txt", "b\n"), worker_ends("b"), reviews("b"), planner_ends()),
+        judges(),
+    ]
+    calculator(place / "repo")
+    model = write_script(place / "script.json", items)
+    models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
+    words = ("run", "another way", "--gate", GATE, "--set", "gate.report=unittest", *models)
+    return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
+
+
 def verified(place: Path) -> Start:
     """A task with a verifier, of whose two tests a wrong change fails one, and the other one is contested and dropped.
 

@@ -30,10 +30,26 @@ async def move_ref(
         RefMoved: it, or one of the others, points elsewhere by now.
         GitError: it could not be moved for another reason, such as a lock that a killed process has left.
     """
+    await _update_ref(git, ref, _format_update(ref, new, old), old, reason, others)
+
+
+async def remove_ref(
+    git: Git, ref: str, old: str, reason: str, others: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Remove `ref` if it still points at `old`; `others` must point at given objects, as in `move_ref`.
+
+    Raises:
+        RefMoved: it, or one of the others, points elsewhere by now.
+        GitError: it could not be removed for another reason.
+    """
+    await _update_ref(git, ref, f"{_format_deletion(ref)}{old}", old, reason, others)
+
+
+async def _update_ref(git: Git, ref: str, line: str, old: str | None, reason: str, others: Mapping[str, str]) -> None:
+    lines = [line]
+    for name, object_ in others.items():
+        lines.append(f"verify {_require_full_name(name)}\0{object_}")
     try:
-        lines = [_format_update(ref, new, old)]
-        for name, object_ in others.items():
-            lines.append(f"verify {_require_full_name(name)}\0{object_}")
         await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=encode_records(lines))
         await sync_ref(git, ref)
     except GitError as error:

@@ -1,6 +1,7 @@
 """Branches and other refs of a remote: where they stand, and moving them. Always as the user.
 
-A branch only ever moves forward; what else is ours there is replaced only as long as it is what we know.
+A branch moves forward, or away from a tip that its caller names; what else is ours there is replaced only as long as it
+is what we know.
 """
 
 import re
@@ -81,8 +82,12 @@ async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
     return (await list_remote_refs(git, remote, ref)).get(ref)
 
 
-async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: Sequence[str] = ()) -> None:
+async def push_commit(
+    git: Git, remote: str, commit: str, branch: str, wishes: Sequence[str] = (), *, replaced: str = ""
+) -> None:
     """Make a branch on a remote, or move it forward to a commit. `wishes` are told to the remote as push options.
+
+    If the branch stands at `replaced`, it also moves away from there; never from any other commit.
 
     Raises:
         PushRefused: it would not be a move forward, or the remote does not allow it.
@@ -91,7 +96,9 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
     options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
     await get_push_url(git, remote)
     with _hide_credentials():
-        told = (*options, *(f"--push-option={wish}" for wish in wishes))
+        told = [*options, *map("--push-option={}".format, wishes)]
+        if replaced:
+            told.append(f"--force-with-lease=refs/heads/{branch}:{replaced}")
         done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
     _require_accepted(done, remote, branch)
 

@@ -77,6 +77,10 @@ def _explain_retry_refusal(state: RunState, command: definitions.Retry) -> str:
         return ""
     if task.spec.kind == "branch" and task.status not in _ENDED_WITHOUT_PLAN:
         return f"{command.task} is a planner's slice: retry one of its tasks"
+    if task.status == TaskStatus.DISCARDED:
+        return (
+            f"{command.task} was left behind by a restart: what it made is kept, and the planner plans anew without it"
+        )
     if task.status not in _RETRYABLE:
         return f"{command.task} is {task.status.word}: there is nothing to try again"
     if refusal := _explain_grant_refusal(command.grants):
@@ -170,12 +174,12 @@ def _configure_run(state: RunState, command: definitions.Configure) -> None:
 def _change_contract(state: RunState, contract: Contract) -> None:
     """Have the whole judged by another contract, also if the run has ended because it could not be judged."""
     state.goal.contract = contract
-    _rejudge_run(state)
+    rejudge_run(state)
     if state.is_unjudged:
         reopen_run(state)
 
 
-def _rejudge_run(state: RunState) -> None:
+def rejudge_run(state: RunState) -> None:
     """Have the whole judged anew by the current criteria, also if its judging is under way."""
     if state.goal.iteration > 0:
         state.goal.iterations = state.goal.iterations[: state.goal.iteration - 1]
@@ -206,7 +210,7 @@ def _retry_task(state: RunState, command: definitions.Retry) -> None:
     """
     if not (state.is_unjudged and command.task == ROOT_TASK):
         _plan_task_again(state, command)
-    _rejudge_run(state)
+    rejudge_run(state)
     reopen_run(state)
 
 

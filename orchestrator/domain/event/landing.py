@@ -80,6 +80,31 @@ class LandingFinished(Landing, Done, kind="landing.finished"):
     """The PR branch moved."""
 
 
+class LineRewind(FrozenModel):
+    """The PR branch goes back from `old`, where an iteration left it, to `new`, from which the next one begins.
+
+    A branch that goes back to the run's base is removed until something lands again. The ref `kept` holds `old`;
+    `foreign` is the number of commits between the two that the run did not make.
+    """
+
+    branch: str
+    iteration: int
+    old: CommitId
+    new: CommitId
+    kept: str
+    foreign: int = 0
+
+
+class RewindStarted(LineRewind, Intent, kind="rewind.started"):
+    """The PR branch is about to go back. `reasons` are what the next iteration begins with."""
+
+    reasons: tuple[str, ...] = ()
+
+
+class RewindFinished(LineRewind, Done, kind="rewind.finished"):
+    """The PR branch went back, and what had landed beyond is left behind."""
+
+
 class RefSetting(Intent, kind="ref.setting"):
     """A ref of the run's own is about to be pointed at a git object."""
 

@@ -106,13 +106,21 @@ class IterationStarted(Event, kind="iteration.started"):
 class IterationJudged(Event, kind="iteration.judged"):
     """The verdict on the contract at the end of an iteration.
 
-    `again` is how often a person had had it judged anew when it was asked for: a later one makes it void. Old
-    journals do not tell.
+    `again` is how often a person had had it judged anew when it was asked for: a later one makes it void. `head` is
+    the commit that was judged. Old journals do not tell either.
     """
 
     number: int
     verdict: IterationVerdict
     again: int | None = None
+    head: CommitId | None = None
+
+
+class IterationReopened(Event, kind="iteration.reopened"):
+    """The verdict on an iteration is void, because the PR branch was moved before it was followed."""
+
+    number: int
+    reason: str
 
 
 class EffectAbandoned(Done, kind="effect.abandoned"):

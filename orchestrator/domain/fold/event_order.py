@@ -91,9 +91,9 @@ def _require_next_iteration(state: RunState, event: run.IterationStarted) -> Non
     _require_next_number(event, "iteration", event.number, state.goal.iteration)
 
 
-def _require_current_iteration(state: RunState, event: run.IterationJudged) -> None:
+def _require_current_iteration(state: RunState, event: run.IterationJudged | run.IterationReopened) -> None:
     if event.number != state.goal.iteration:
-        raise ImpossibleEvent(f"{event.kind} judges iteration {event.number} during iteration {state.goal.iteration}")
+        raise ImpossibleEvent(f"{event.kind} is about iteration {event.number} during iteration {state.goal.iteration}")
 
 
 def _require_next_round(state: RunState, event: work.PlanningStarted) -> None:
@@ -129,7 +129,7 @@ _CHECKS: tuple[tuple[type[Event] | tuple[type[Event], ...], _Check], ...] = (
     ((work.TurnIntent, work.TurnDone, work.TurnEnded, work.SessionEnded), _require_known_session),
     (work.TaskCreated, _require_new_task),
     (run.IterationStarted, _require_next_iteration),
-    (run.IterationJudged, _require_current_iteration),
+    ((run.IterationJudged, run.IterationReopened), _require_current_iteration),
     (work.PlanningStarted, _require_next_round),
     (work.AttemptStarted, _require_next_attempt),
     ((work.CandidateTaken, work.AttemptEnded, work.VerdictGiven), _require_known_attempt),

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from functools import singledispatch
 
-from orchestrator.domain.commands.goal import apply_command, collect_granted_criteria
+from orchestrator.domain.commands.goal import apply_command, collect_granted_criteria, rejudge_run
 from orchestrator.domain.commands.migration import request_revision
 from orchestrator.domain.event import external, forge, landing, people, run, work
 from orchestrator.domain.event.base import Event
@@ -18,6 +18,7 @@ from orchestrator.domain.fold.record_updates import (
     update_task,
     withdraw_plan,
 )
+from orchestrator.domain.fold.rewind import apply_rewind, forget_plans
 from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cost, shift_deadlines
 from orchestrator.domain.fold.verification import apply_verification_event
 from orchestrator.domain.frozen_model import copy_with_changes
@@ -97,13 +98,19 @@ def _(event: run.IterationStarted, state: RunState) -> None:
     state.goal.iteration = event.number
     state.goal.iteration_reasons = event.reasons
     if event.forget:
-        state.goal.hidden_tasks = frozenset(state.tasks)
+        forget_plans(state)
 
 
 @apply_run_event.register
 def _(event: run.IterationJudged, state: RunState) -> None:
     if event.again is None or event.again == state.goal.rejudge_count:
         state.goal.iterations = (*state.goal.iterations[: event.number - 1], event.verdict)
+        state.goal.judged_head = event.head
+
+
+@apply_run_event.register
+def _(_event: run.IterationReopened, state: RunState) -> None:
+    rejudge_run(state)
 
 
 @apply_run_event.register
@@ -323,6 +330,11 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
             update_task(state, task, TaskStatus.MERGED)
             decided = task.handoff.decided if task.handoff else ()
             state.register = record_decisions(state.register, task.spec.id, decided)
+
+
+@apply_run_event.register
+def _(event: landing.RewindFinished, state: RunState) -> None:
+    apply_rewind(event, state)
 
 
 # --- planning, migrations, verifiers ------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import Literal
 
+from pydantic import Field
+
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CRITERION_ID_PATTERN
 from orchestrator.domain.judging.verifier_tests import VerifierFile
@@ -105,3 +107,6 @@ class IterationVerdict(FrozenModel):
     findings: tuple[CriterionFinding, ...] = ()
     reasons: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    restart_from: str = Field(
+        "", description="With restart: the id of the last good state, as listed; empty to begin again from the base."
+    )

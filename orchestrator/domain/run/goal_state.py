@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.left_line import LeftLine
 
 
 @dataclass(slots=True)
@@ -14,6 +15,10 @@ class GoalState:
     iteration: int = 0
     iteration_reasons: tuple[str, ...] = ()
     iterations: tuple[IterationVerdict, ...] = ()
+    judged_head: CommitId | None = None
+    """The commit that the latest verdict is about; old journals do not name it."""
+    left_lines: tuple[LeftLine, ...] = ()
+    """What restarts left behind, in order."""
     hidden_tasks: frozenset[TaskId] = frozenset()
     rejudge_count: int = 0
     """The number of times a person had a task tried again: judgements of the whole from before are void."""

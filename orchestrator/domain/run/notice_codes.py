@@ -30,6 +30,8 @@ class NoticeCode(StrEnum):
     """The step `subject` changed the files `paths` beside those it was given."""
     NO_BATCHES = "step-no-batches"
     """The step `subject` has a sandbox for each file."""
+    COMMITS_LEFT_BEHIND = "commits-left-behind"
+    """A restart left commits of other people behind; the ref `subject` keeps them."""
     PULL_REQUEST_DENIED = "pull-request-denied"
     """A person did not let the pull request for the commit `subject` be opened."""
     MERGE_DENIED = "merge-denied"

@@ -112,6 +112,8 @@ class TaskStatus(StrEnum):
     SPLIT = "split"
     CANCELLED = "cancelled"
     UNFINISHED = "unfinished"
+    DISCARDED = "discarded"
+    """It had landed, and a restart left what it landed behind."""
 
     @property
     def word(self) -> str:
@@ -134,6 +136,7 @@ _WORDS = {
     TaskStatus.RUNNING: "at work",
     TaskStatus.JUDGING: "review",
     TaskStatus.QUEUED: "landing",
+    TaskStatus.DISCARDED: "left behind",
 }
 _REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
 _NOT_REACHED = (
@@ -142,6 +145,7 @@ _NOT_REACHED = (
     TaskStatus.SPLIT,
     TaskStatus.CANCELLED,
     TaskStatus.UNFINISHED,
+    TaskStatus.DISCARDED,
 )
 _TERMINAL = frozenset({*_REACHED, *_NOT_REACHED})
 

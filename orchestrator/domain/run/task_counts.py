@@ -6,13 +6,20 @@ from dataclasses import dataclass
 
 from orchestrator.domain.run.task import TaskStatus
 
-_NOT_MERGED = (TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED)
-"""The ends of tasks whose work did not land."""
+_NOT_MERGED = (TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED, TaskStatus.DISCARDED)
+"""The ends of tasks whose work is not on the PR branch."""
+
+
+UNCOUNTED = frozenset({TaskStatus.SPLIT, TaskStatus.DISCARDED})
+"""The ends of tasks for which others count."""
 
 
 @dataclass(frozen=True)
 class TaskCounts:
-    """Numbers of leaf tasks by status. A task that was split does not count: its pieces do."""
+    """Numbers of leaf tasks by status.
+
+    A task that was split does not count, as its pieces do; nor does one that a restart left behind.
+    """
 
     by_status: Mapping[TaskStatus, int]
 
@@ -23,8 +30,8 @@ class TaskCounts:
 
     @property
     def total(self) -> int:
-        """All tasks without those that were split."""
-        return sum(self.by_status.values()) - self.by_status.get(TaskStatus.SPLIT, 0)
+        """All tasks without those that were split or left behind."""
+        return sum(self.by_status.values()) - sum(self.by_status.get(status, 0) for status in UNCOUNTED)
 
     @property
     def merged(self) -> int:

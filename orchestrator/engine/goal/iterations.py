@@ -4,25 +4,26 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
-from orchestrator.domain.event.work import PlanningStarted, TaskCreated
+from orchestrator.domain.event.work import TaskCreated
 from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, build_contract_subject
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion, IterationVerdict
+from orchestrator.domain.run.restart_states import list_restart_states
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import Exit
+from orchestrator.domain.run.task import Exit, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.goal.planning import build_root_task
+from orchestrator.engine.goal.restart import build_planning_events, restart_from_verdict
 from orchestrator.engine.judging.attempt_verdict import summarize_receipt
 from orchestrator.engine.pull_request.forge_checks import wait_for_landed_checks
-from orchestrator.engine.pull_request.proposal import close_for_restart
 from orchestrator.engine.task_reports import build_task_report
 from orchestrator.engine.verification.criterion_runs import run_criterion_command
 from orchestrator.engine.verification.goal_checks import propose_criteria
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
-from orchestrator.judge.verdict.contract import CriterionProof, settle_contract_verdict
+from orchestrator.judge.verdict.contract import CriterionProof, settle_contract_verdict, settle_restart_state
 from orchestrator.judge.verdict.decision import VerdictEvidence, list_red_reasons
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.roles import CheckSummary, IterationBrief, Roles, SessionFailure, TaskReport
@@ -156,7 +157,9 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
     if isinstance(answer, IterationVerdict):
         by_id = {proof.id: proof for proof in proofs}
         answer = settle_contract_verdict(contract, answer, by_id, list_failure_reasons(checks))
-        await context.journal.append(IterationJudged(number=state.goal.iteration, verdict=answer, again=again))
+        answer = settle_restart_state(answer, brief.states)
+        judged = IterationJudged(number=state.goal.iteration, verdict=answer, again=again, head=head)
+        await context.journal.append(judged)
     if state.goal.rejudge_count == again:
         return answer
     return None
@@ -170,7 +173,7 @@ async def _build_brief(
     checks: Sequence[ForgeCheck],
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
-    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT_TASK]
+    leaves = [task for task in state.tasks.values() if is_shown_to_judge(state, task)]
     receipts = context.list_receipts(proof.receipt for proof in proofs)
     changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
@@ -183,6 +186,7 @@ async def _build_brief(
         diffstat=await read_diff_stat(git, state.run.base, head) or "nothing changed",
         flaky=tuple(sorted(state.flaky))[:_FLAKY_SHOWN],
         forge=tuple(checks),
+        states=list_restart_states(state),
         citable=(
             *(task.spec.id for task in leaves),
             *_iterate_receipt_names(receipts),
@@ -190,6 +194,13 @@ async def _build_brief(
             *changed.paths,
         ),
     )
+
+
+def is_shown_to_judge(state: RunState, task: TaskState) -> bool:
+    """Return True if a task belongs to what is judged: not the whole goal's, and none that a restart left behind."""
+    if task.spec.id == ROOT_TASK or task.status == TaskStatus.DISCARDED:
+        return False
+    return task.status == TaskStatus.MERGED or task.spec.id not in state.goal.hidden_tasks
 
 
 def _iterate_receipt_names(receipts: Sequence[Receipt]) -> Iterator[str]:
@@ -243,28 +254,23 @@ async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict)
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
     wanted = state.goal.contract.with_criteria(added)
-    await context.journal.append(
-        *(
-            [ContractFrozen(contract=wanted)] if wanted != state.goal.contract else ()
-        ),  # what was asked by an old version
-        *_begin_planning(state, (*verdict.reasons, *reasons), forget=False),
-    )
+    if wanted != state.goal.contract:  # what was asked by an old version
+        await context.journal.append(ContractFrozen(contract=wanted))
+    await _begin_iteration(context, verdict, (*verdict.reasons, *reasons))
     return True
 
 
 async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:
-    """Wake the root planner with the verdict's reasons; a pull request of what is begun anew is closed.
+    """Wake the root planner with the verdict's reasons; a restart leaves behind what landed since the last good state.
 
     Raises:
-        PersonNeeded, EnvironmentProblem: the forge does not let it be closed, or cannot be reached.
+        PersonNeeded, EnvironmentProblem: see `restart_from_verdict`.
     """
+    await _begin_iteration(context, verdict, verdict.reasons)
+
+
+async def _begin_iteration(context: RunContext, verdict: IterationVerdict, reasons: tuple[str, ...]) -> None:
     if verdict.decision == "restart":
-        await close_for_restart(context, verdict.reasons)
-    await context.journal.append(*_begin_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
-
-
-def _begin_planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
-    return (
-        IterationStarted(number=state.goal.iteration + 1, reasons=reasons, forget=forget),
-        PlanningStarted(task=ROOT_TASK, round=state.tasks[ROOT_TASK].rounds + 1),
-    )
+        await restart_from_verdict(context, verdict, reasons)
+    else:
+        await context.journal.append(*build_planning_events(context.state, reasons, forget=False))

@@ -25,6 +25,7 @@ from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
+from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
@@ -212,7 +213,7 @@ class GoalRun:
     async def _close_iteration(self) -> None:
         """Judge what landed; then end the run or plan again."""
         state = self._context.state
-        if not state.landings:
+        if not state.landings and not is_restart_under_way(state):
             await self._end_without_landing()
             return
         root = state.tasks[ROOT_TASK]

@@ -25,12 +25,18 @@ def format_goal_body(state: RunState, reason: str) -> str:
     """Return the body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
     landed = [task for task in leaves if task.status == TaskStatus.MERGED]
-    rest = [task for task in leaves if task.status != TaskStatus.MERGED]
+    rest = [task for task in leaves if task.status not in {TaskStatus.MERGED, TaskStatus.DISCARDED}]
     landed_section = _format_section("Landed", map(_format_landed, landed))
     rest_section = _format_section("Not landed", map(_format_not_landed, rest))
     parts = (
         *(format_unsafe_warning(state), sanitize_markdown(state.run.goal), sanitize_markdown(reason)),
-        *(landed_section, rest_section, _format_contract(state), format_gate_evidence(state)),
+        *(
+            landed_section,
+            rest_section,
+            _format_left_section(state),
+            _format_contract(state),
+            format_gate_evidence(state),
+        ),
         *(format_flaky_section(state), format_violation_section(state), format_cost_section(state)),
     )
     return "\n\n".join(filter(None, parts))
@@ -57,6 +63,15 @@ def _format_not_landed(task: TaskState) -> str:
 def _format_section(title: str, items: Iterable[str]) -> str:
     lines = [f"- {item}" for item in items]
     return "\n".join((f"### {title}", "", *lines)) if lines else ""
+
+
+def _format_left_section(state: RunState) -> str:
+    """Return what restarts left behind: a reviewer may have seen it in a pull request that was closed."""
+    lines = []
+    for line in state.goal.left_lines:
+        tasks = format_count(len(line.tasks), "task")
+        lines.append(f"{tasks} of iteration {line.iteration}, kept in {format_code_span(line.kept)}")
+    return _format_section("Begun anew; not on this branch", lines)
 
 
 def _format_contract(state: RunState) -> str:

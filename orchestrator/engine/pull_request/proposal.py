@@ -18,6 +18,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import sanitize_markdown, sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
+from orchestrator.engine.pull_request.left_tips import is_left_tip
 from orchestrator.engine.pull_request.squash import squash_landed_commits
 from orchestrator.errors import EnvironmentProblem, PersonNeeded
 from orchestrator.ports.effect import record_effect
@@ -32,19 +33,25 @@ _LONGEST_S = 1800.0
 async def push_branch(context: RunContext, head: CommitId, name: str = "") -> None:
     """Have a branch of the configured remote stand at `head`; nothing happens where it does, or none is configured.
 
-    It is the PR branch, unless another one is named.
+    It is the PR branch, unless another one is named. After a restart it also moves away from what was left behind.
 
     Raises:
         PersonNeeded: the remote's branch holds what this run did not make, or the remote does not allow the push.
         EnvironmentProblem: the remote cannot be reached, or wants credentials that are not there.
     """
     remote, branch = context.config.pr.push, name or context.state.run.branch
-    if not remote or await _read_tip(context, remote, branch) == head:
+    if not remote:
         return
+    tip = await _read_tip(context, remote, branch)
+    if tip == head:
+        return
+    replaced = ""
+    if tip and await is_left_tip(context.repository.git, context.state, branch, tip, head):
+        replaced = tip
     key = context.journal.build_next_key(f"push/{remote}/{branch}/{head}")
     started = PushStarted(key=key, remote=remote, branch=branch, commit=head)
     async with record_effect(context.journal, started) as pushing:
-        await _push(context, remote, head, branch)
+        await _push(context, remote, head, branch, replaced)
         pushing.done = PushFinished(key=key, remote=remote, branch=branch, commit=head)
 
 
@@ -64,10 +71,10 @@ async def _read_tip(context: RunContext, remote: str, branch: str) -> str | None
         raise _build_problem(remote, error) from error
 
 
-async def _push(context: RunContext, remote: str, head: CommitId, branch: str) -> None:
+async def _push(context: RunContext, remote: str, head: CommitId, branch: str, replaced: str) -> None:
     try:
         with anyio.fail_after(_LONGEST_S):
-            await push_commit(context.repository.git, remote, head, branch)
+            await push_commit(context.repository.git, remote, head, branch, replaced=replaced)
     except PushRefused as error:
         raise PersonNeeded(
             f"the PR branch was not pushed, because {error}. Orchestrate never forces a push: if the branch there "
@@ -240,14 +247,14 @@ async def _merge(context: RunContext, pr: PrOpened) -> None:
 
 
 async def close_for_restart(context: RunContext, reasons: Iterable[str]) -> None:
-    """Close the pull request of work that is begun anew, with the reasons; nothing where none was opened for checks.
+    """Close the pull request of work that is begun anew, with the reasons; nothing where none is open.
 
     Raises:
         PersonNeeded: the forge does not let it be closed.
         EnvironmentProblem: the forge cannot be reached.
     """
     pr = context.state.pr
-    if pr is None or not context.config.pr.checks_wait_s:
+    if pr is None:
         return
     lines = ["Closed, because the work is begun anew; another pull request follows. Why:", ""]
     reason = context.journal.redact_text("\n".join([*lines, *(f"- {sanitize_markdown(one)}" for one in reasons)]))

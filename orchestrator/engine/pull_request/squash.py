@@ -76,6 +76,12 @@ def _count_own_commits(state: RunState, base: CommitId) -> int:
     return count
 
 
+async def count_foreign_commits(context: RunContext, base: CommitId, tip: CommitId) -> int:
+    """Return how many commits between two states of the branch the run did not make."""
+    listed = await _list_subjects(context, base, tip)
+    return max(0, len(listed) - _count_own_commits(context.state, base))
+
+
 async def _keep_commits(context: RunContext, tip: CommitId) -> None:
     ref = context.refs.build_unsquashed_ref(tip)
     setting = RefSetting(key=context.journal.build_next_key(f"ref/{ref}"), ref=ref, object=tip)

@@ -8,10 +8,11 @@ from orchestrator.agent.model_calls import build_call_failure
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.external import NotificationSending, NotificationSent, PushFinished, PushStarted
-from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted, RewindStarted
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.goal.restart import build_next_events, finish_rewind
 from orchestrator.engine.pull_request.proposal import has_push_arrived
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.packs import find_existing_objects
@@ -21,7 +22,10 @@ async def settle_open_intents(context: RunContext) -> None:
     """Settle every open intent. The run's lock and its fence see to it that no other process is at any of them."""
     crash_point("recovery.before")
     for intent in list(context.state.open_intents.values()):
-        await context.journal.append(await _settle_intent(context, intent))
+        if isinstance(intent, RewindStarted) and await context.branch.has_left(intent.old, intent.new):
+            await context.journal.append(finish_rewind(intent), *build_next_events(context.state, intent))
+        else:
+            await context.journal.append(await _settle_intent(context, intent))
     crash_point("recovery.after")
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 from anyio import to_thread
 
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.landing import LandingFinished, RefSet, RefSetting
+from orchestrator.domain.event.landing import LandingFinished, RefSet, RefSetting, RewindFinished
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.refs import RunRefs
@@ -102,6 +102,8 @@ def collect_recorded_refs(events: Iterable[RecordedEvent]) -> dict[str, str]:
                 refs[taken.ref] = taken.commit
             case LandingFinished() as landing:
                 refs[f"refs/heads/{landing.branch}"] = landing.new
+            case RewindFinished() as rewind:
+                refs[f"refs/heads/{rewind.branch}"] = rewind.new
             case _:
                 pass
     return refs

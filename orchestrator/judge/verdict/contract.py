@@ -3,10 +3,11 @@
 What the harness saw goes before what a model says: a model can call unmet what is green, and never met what is red.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.run.contract import Contract, Criterion, CriterionFinding, IterationVerdict
+from orchestrator.domain.run.restart_states import RestartState, find_restart_commit
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _WORD = compile_lazily(r"[^\s,;()\[\]{}<>\"'`]+")
@@ -43,6 +44,24 @@ def settle_contract_verdict(
         decision, reasons = "continue", [*verdict.reasons, *unmet]
     changes = {"decision": decision, "findings": tuple(findings), "reasons": (*reasons, *against)}
     return verdict.model_copy(update=changes)
+
+
+def settle_restart_state(verdict: IterationVerdict, states: Sequence[RestartState]) -> IterationVerdict:
+    """Return the verdict with the whole commit that a restart begins from; empty for any other decision."""
+    commit = ""
+    if verdict.decision == "restart":
+        commit = find_restart_commit(states, verdict.restart_from) or states[0].commit
+    return verdict.model_copy(update={"restart_from": commit})
+
+
+def explain_unknown_state(verdict: IterationVerdict, states: Sequence[RestartState]) -> str:
+    """Return why a restart cannot begin from the state it names; empty if it can."""
+    if verdict.decision != "restart" or not states or find_restart_commit(states, verdict.restart_from):
+        return ""
+    return (
+        f"restart_from names {verdict.restart_from!r}, which is no state of this run: name one of the list by its id "
+        f"(the newest is {states[-1].id}), or leave it empty to begin again from the base"
+    )
 
 
 def _describe_red(criterion: Criterion, proof: CriterionProof | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.event.landing import LandingFinished, UnitEjected
+from orchestrator.domain.event.landing import LandingFinished, RewindFinished, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import IterationJudged, RunEnded
 from orchestrator.domain.event.work import CandidateTaken, PlanSubmitted, TaskEnded, VerdictGiven
@@ -78,6 +78,7 @@ _FACTS: Mapping[type[Event], tuple[str, str]] = {
     TaskEnded: ("end of task {0.task}", "{0.status}"),
     IterationJudged: ("verdict on iteration {0.number}", "{0.verdict.decision}"),
     UnitEjected: ("queue's word on {0.unit}", "ejected"),
+    RewindFinished: ("state that followed iteration {0.iteration}", "{0.new}"),
     RunEnded: ("outcome", "{0.outcome}"),
 }
 """The facts that events state in their own fields: name and value."""

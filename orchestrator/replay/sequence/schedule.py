@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
+from orchestrator.domain.event.landing import (
+    LandingFinished,
+    LandingStarted,
+    RewindFinished,
+    RewindStarted,
+    TrialJudged,
+    UnitEjected,
+)
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId, PurposeFacts, TaskId, UnitId
@@ -36,7 +43,7 @@ class ReplaySchedule:
 
 
 @dataclass(frozen=True)
-class _Landing:
+class _BranchMove:
     begun: int
     ended: int
     commit: CommitId
@@ -44,8 +51,8 @@ class _Landing:
 
 def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     """Return the order of what matters in a recording."""
-    landings = list(_iterate_landings(recording.events))
-    effective = {landing.begun for landing in landings}
+    moves = list(_iterate_moves(recording.events))
+    effective = {move.begun for move in moves}
     namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
     by_seq: dict[int, str] = {}
     for recorded in recording.events:
@@ -53,7 +60,7 @@ def build_schedule(recording: RecordedRun) -> ReplaySchedule:
             continue
         name = namer.find_milestone(recorded.event)
         if name is not None and name not in named:
-            named[name] = (_find_position(recorded, recording, landings), recorded.seq)
+            named[name] = (_find_position(recorded, recording, moves), recorded.seq)
             by_seq[recorded.seq] = name
     rounds, superseded = [], {}
     for number, one in enumerate(list_rounds(recording.events), start=1):
@@ -76,16 +83,18 @@ def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: se
     return True
 
 
-def _iterate_landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
+def _iterate_moves(events: Sequence[RecordedEvent]) -> Iterator[_BranchMove]:
+    """Yield the landings, and the restarts that took the branch back, in order."""
     begun: dict[CommitId, int] = {}
     for recorded in events:
-        if isinstance(recorded.event, LandingStarted):
-            begun[recorded.event.new] = recorded.seq
-        elif isinstance(recorded.event, LandingFinished) and recorded.event.new in begun:
-            yield _Landing(begun[recorded.event.new], recorded.seq, recorded.event.new)
+        match recorded.event:
+            case LandingStarted(new=commit) | RewindStarted(new=commit):
+                begun[commit] = recorded.seq
+            case LandingFinished(new=commit) | RewindFinished(new=commit) if commit in begun:
+                yield _BranchMove(begun[commit], recorded.seq, commit)
 
 
-def _find_position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
+def _find_position(recorded: RecordedEvent, recording: RecordedRun, moves: Sequence[_BranchMove]) -> float:
     """Return the event's place in the order. What starts from the branch's tip stands where it looked at it."""
     base: CommitId | None = None
     match recorded.event:
@@ -93,9 +102,11 @@ def _find_position(recorded: RecordedEvent, recording: RecordedRun, landings: Se
             base = attempt.base
         case PlanningStarted(task=task):
             base = _find_planning_commit(recording.events[recorded.seq :], task)
-    tips = [recording.state.run.base, *(landing.commit for landing in landings)]
-    if base in tips:
-        return _place_between_landings(recorded.seq, tips.index(base), landings)
+    tips = [recording.state.run.base, *(move.commit for move in moves)]
+    begun = [move.begun for move in moves if move.begun < recorded.seq]
+    for number in reversed(range(len(tips))):  # a restart brings a tip back: the last time before the event counts
+        if tips[number] == base and number <= len(begun):
+            return _place_between_moves(recorded.seq, number, moves)
     return recorded.seq
 
 
@@ -109,13 +120,13 @@ def _find_planning_commit(events: Iterable[RecordedEvent], task: TaskId | None) 
     return None
 
 
-def _place_between_landings(seq: int, landed: int, landings: Sequence[_Landing]) -> float:
-    """Return a position after the first `landed` landings, and before the next one."""
-    if landed and seq < landings[landed - 1].ended:
-        return landings[landed - 1].ended + 0.5
-    is_late = landed < len(landings) and landings[landed].begun < seq
+def _place_between_moves(seq: int, moved: int, moves: Sequence[_BranchMove]) -> float:
+    """Return a position after the first `moved` moves of the branch, and before the next one."""
+    if moved and seq < moves[moved - 1].ended:
+        return moves[moved - 1].ended + 0.5
+    is_late = moved < len(moves) and moves[moved].begun < seq
     if is_late:
-        return landings[landed].begun - 0.5
+        return moves[moved].begun - 0.5
     return seq
 
 

@@ -21,7 +21,7 @@ _TASK_RESULTS: Mapping[TaskStatus, CaseResult] = {
     TaskStatus.BLOCKED: "failure",
     TaskStatus.UNFINISHED: "failure",
 }
-"""What has been split, cancelled or not finished counts as skipped."""
+"""What has been split, cancelled, left behind or not finished counts as skipped."""
 _WORST_FIRST: Sequence[CaseResult] = ("failure", "skipped", "passed")
 
 

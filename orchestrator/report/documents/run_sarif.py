@@ -62,6 +62,8 @@ def _iterate_attempt_findings(task: ReportedTask, attempt: ReportedAttempt, *, i
 def _explain_superseded(attempt: ReportedAttempt) -> str:
     if attempt.fate == "landed":
         return "a later attempt went on from this one, and was judged anew"
+    if attempt.fate == "discarded":
+        return "a restart left this work behind"
     return f"this work did not land: {attempt.fate}"
 
 

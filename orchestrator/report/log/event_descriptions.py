@@ -234,6 +234,19 @@ def _(event: landing.LandingFinished) -> str:
 
 
 @describe_event.register
+def _(event: landing.RewindFinished) -> str:
+    return (
+        f"restarted: {event.branch} went back from {event.old[:12]} to {event.new[:12]}; "
+        f"iteration {event.iteration} is kept in {event.kept}"
+    )
+
+
+@describe_event.register
+def _(event: run.IterationReopened) -> str:
+    return f"iteration {event.number} is judged anew: {event.reason}"
+
+
+@describe_event.register
 def _(event: landing.UnitEjected) -> str:
     return f"ejected {event.unit}{add_lead(': conflicts in ', ', '.join(event.conflict))}"
 

@@ -24,6 +24,7 @@ ACTIVITY_BY_TASK_STATUS: Mapping[TaskStatus, Activity] = {
     TaskStatus.SPLIT: Activity.STOP,
     TaskStatus.CANCELLED: Activity.STOP,
     TaskStatus.UNFINISHED: Activity.FAIL,
+    TaskStatus.DISCARDED: Activity.STOP,
 }
 
 

@@ -18,6 +18,7 @@ from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.rows.agent_row import FleetEntry
 from orchestrator.report.run.condition import ConditionSummary
+from orchestrator.report.run.left_lines import LeftIteration
 
 ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""
@@ -184,7 +185,8 @@ class RunFields(Document):
     `tasks` counts leaf tasks by every status. `causes` counts why they ended without landing. `flaky` begins with the
     test seen on most trees. `pr` is the pull request opened last; `prs` are all of a migration that has one for each
     group. `checks` is None if nobody waited for any, `merged` if nothing was merged. `merge_by` says how a person
-    merges what landed: a line for a shell, or where. `attempted` lists what agents tried beyond their walls.
+    merges what landed: a line for a shell, or where. `left_behind` are iterations that restarts left. `attempted`
+    lists what agents tried beyond their walls.
     """
 
     run: RunId
@@ -214,6 +216,7 @@ class RunFields(Document):
     merged: MergeResult | None
     merge_by: str = ""
     prs: tuple[GroupPullRequest, ...]
+    left_behind: tuple[LeftIteration, ...] = ()
     attempted: tuple[PolicyViolation, ...]
     notices: tuple[str, ...]
     journal: str

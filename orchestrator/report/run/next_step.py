@@ -56,6 +56,8 @@ def suggest_task_step(state: RunState, task: TaskState) -> str:
         return ""
     if task.status == TaskStatus.MERGED:
         return f"orchestrate diff {words}: look at what landed"
+    if task.status == TaskStatus.DISCARDED and is_leaf:
+        return f"orchestrate diff {words}: look at what it had landed"
     if task.cause == EndCause.REFUSED_BY_VERIFIER and is_leaf:
         return f"orchestrate retry {words}: have it tried again without the verifier's tests"
     if task.status.is_terminal and not task.status.is_reached and is_leaf:

@@ -11,7 +11,7 @@ from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
-from orchestrator.domain.run.task_counts import TaskCounts
+from orchestrator.domain.run.task_counts import UNCOUNTED, TaskCounts
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.condition import describe_condition
@@ -77,9 +77,9 @@ def _describe_landed(state: RunState) -> str:
 
 
 def _iterate_leaves(state: RunState) -> Iterator[TaskState]:
-    """Yield the tasks that workers do; of one that was split, its pieces count."""
+    """Yield the tasks that workers do; of one that was split, its pieces count, and none that was left behind."""
     for task in state.tasks.values():
-        if task.spec.kind == "leaf" and task.status != TaskStatus.SPLIT:
+        if task.spec.kind == "leaf" and task.status not in UNCOUNTED:
             yield task
 
 
@@ -177,6 +177,8 @@ def describe_task_outcome(task: TaskState) -> str:
             return "Done, with all below it."
         case TaskStatus.UNFINISHED:
             return f"Unfinished after {format_count(task.rounds - 1, 'round')} of planning: {describe_cause(task)}."
+        case TaskStatus.DISCARDED:
+            return f"Landed after {tries}, and was left behind by a restart."
         case TaskStatus.SPLIT:
             return f"Split into smaller tasks after {tries}: {describe_cause(task)}."
     if task.status.is_terminal:

@@ -19,6 +19,7 @@ from orchestrator.report.run import model
 from orchestrator.report.run.condition import describe_condition
 from orchestrator.report.run.contract import build_contract
 from orchestrator.report.run.forge_checks import build_forge_checks, build_merge_result, describe_merging
+from orchestrator.report.run.left_lines import build_left_iterations
 from orchestrator.report.run.next_step import suggest_next_step
 from orchestrator.report.run.outcome_sentence import describe_run_outcome
 
@@ -57,6 +58,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         merged=build_merge_result(state),
         merge_by=describe_merging(state),
         prs=tuple(model.GroupPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
+        left_behind=build_left_iterations(state),
         attempted=tuple(state.unapproved_violations),
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),

@@ -9,6 +9,7 @@ from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.cost.model import BudgetUsage, ShortAmount
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
+from orchestrator.report.run.left_lines import render_left_lines
 from orchestrator.report.run.model import DiskSizes, PlannedTask, RunStatus
 from orchestrator.report.run.summary import format_reason
 from orchestrator.report.text.byte_sizes import format_size
@@ -26,6 +27,8 @@ def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYP
         yield f"  next: {_flatten(status.next)}"
     head = (status.head or "")[:12] or "nothing landed"
     yield f"  branch {status.pr_branch}  base {status.base[:12]}  head {head}"
+    for line in render_left_lines(status.run, status.left_behind):
+        yield f"  {_flatten(line)}"
     yield _render_spending(status)
     yield from _render_budget(status.budget)
     for line in render_contract_lines(status.contract):

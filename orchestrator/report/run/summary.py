@@ -13,6 +13,7 @@ from orchestrator.domain.text.listing import add_lead, join_limited, limit_lines
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.forge_checks import describe_merging, render_forge_lines
+from orchestrator.report.run.left_lines import render_left_lines
 from orchestrator.report.run.model import RunResult
 from orchestrator.report.run.result import build_run_result, find_head_trial
 from orchestrator.report.task.receipt import quote_text
@@ -38,6 +39,7 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     else:
         yield f"nothing landed; base {result.base[:12]} is untouched"
     yield from _render_migration(state, result) if result.mode == "migration" else _render_tasks(state)
+    yield from render_left_lines(result.run, result.left_behind, where)
     if state.goal.iterations:
         yield from render_contract_lines(result.contract, only_unmet=True)
     yield from render_violation_lines(state)

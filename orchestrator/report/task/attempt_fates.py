@@ -7,9 +7,21 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Attempt, TaskStatus
 
 Fate = Literal[
-    "landed", "open", "rejected", "blocked", "split", "cancelled", "unfinished", "restarted", "ejected", "superseded"
+    "landed",
+    "open",
+    "rejected",
+    "blocked",
+    "split",
+    "cancelled",
+    "unfinished",
+    "restarted",
+    "ejected",
+    "superseded",
+    "discarded",
 ]
-"""`superseded`: another attempt began afresh without a verdict on this one. `open`: nothing is decided yet."""
+"""`superseded`: another attempt began afresh without a verdict on this one. `open`: nothing is decided yet.
+`discarded`: it had landed, and a restart left it behind.
+"""
 
 _ENDS: dict[TaskStatus, Fate] = {
     TaskStatus.MERGED: "landed",
@@ -18,6 +30,7 @@ _ENDS: dict[TaskStatus, Fate] = {
     TaskStatus.SPLIT: "split",
     TaskStatus.CANCELLED: "cancelled",
     TaskStatus.UNFINISHED: "unfinished",
+    TaskStatus.DISCARDED: "discarded",
 }
 
 

@@ -12,6 +12,7 @@ from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
@@ -157,7 +158,9 @@ def _render_decision(state: RunState, task: TaskState, read_blob: ReadBlob, log:
         yield f"next: {strip_controls(step)}"
     if task.status.is_reached:
         return
-    reasons = task.verdict.verdict.reasons if task.verdict else ()
+    reasons: tuple[str, ...] = ()
+    if task.verdict and task.status != TaskStatus.DISCARDED:
+        reasons = task.verdict.verdict.reasons
     for reason in reasons or filter(None, (task.reason,)):
         yield f"  {quote_text(reason)}"
     for key in reversed(_list_decisive_keys(state, task)):

@@ -9,6 +9,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import TaskId, get_task_key
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task_counts import UNCOUNTED
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.activity import Activity
@@ -126,7 +127,7 @@ class PlanTree:
         counts: dict[TaskId, tuple[int, int]] = {}
         for task, _ in reversed(list(self._walk(()))):
             is_leaf = task.spec.kind == "leaf"
-            done, total = int(is_leaf and task.status.is_reached), int(is_leaf and task.status != TaskStatus.SPLIT)
+            done, total = int(is_leaf and task.status.is_reached), int(is_leaf and task.status not in UNCOUNTED)
             for child in self._below.get(task.spec.id, ()):
                 done, total = done + counts[child.spec.id][0], total + counts[child.spec.id][1]
             counts[task.spec.id] = done, total
@@ -155,7 +156,7 @@ class PlanTree:
 
 
 def _counts_as_leaf(task: TaskState) -> bool:
-    return task.spec.kind == "leaf" and task.status != TaskStatus.SPLIT
+    return task.spec.kind == "leaf" and task.status not in UNCOUNTED
 
 
 def _note(task: TaskState, standing: TaskActivities) -> str:

@@ -96,12 +96,15 @@ def test_a_move_that_the_table_does_not_have_is_refused() -> None:
         fold_events(record(created(), ended()))
 
 
-def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken_and_what_a_person_has_tried_again() -> None:
+def test_nothing_leaves_a_terminal_status_but_a_woken_planner_what_is_tried_again_and_what_a_restart_leaves() -> None:
     ways = {status: TASK_TRANSITIONS[status] for status in TaskStatus if status.is_terminal}
     assert ways == {
-        TaskStatus.MERGED: frozenset(),
-        TaskStatus.DONE: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING}),
-        TaskStatus.UNFINISHED: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.PLANNED}),
+        TaskStatus.MERGED: frozenset({TaskStatus.DISCARDED}),
+        TaskStatus.DISCARDED: frozenset(),
+        TaskStatus.DONE: frozenset({TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.DISCARDED}),
+        TaskStatus.UNFINISHED: frozenset(
+            {TaskStatus.PLANNING, TaskStatus.WAITING, TaskStatus.PLANNED, TaskStatus.DISCARDED}
+        ),
         TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
         TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
         TaskStatus.SPLIT: frozenset({TaskStatus.PLANNED}),

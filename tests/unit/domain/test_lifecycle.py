@@ -26,8 +26,9 @@ def test_only_a_file_that_a_step_changed_is_merged_or_ejected(old: FileStatus) -
             apply_transition(FILE_TRANSITIONS, "file a.py", old, new)
 
 
-def test_what_has_landed_stays_as_it_is() -> None:
-    assert TASK_TRANSITIONS[TaskStatus.MERGED] == frozenset()
+def test_what_has_landed_stays_as_it_is_unless_a_restart_leaves_it_behind() -> None:
+    assert TASK_TRANSITIONS[TaskStatus.MERGED] == {TaskStatus.DISCARDED}
+    assert TASK_TRANSITIONS[TaskStatus.DISCARDED] == frozenset()
 
 
 @pytest.mark.parametrize("end", ["rejected", "blocked", "cancelled"])

@@ -56,6 +56,7 @@ EXAMPLES = {
     "reports": "discounts (Discounts on a cart): merged",
     "shown": "<diff-0>\n+x = 1\n</diff-0>",
     "slice": "Everything about discounts.",
+    "states": "- 0f3a9b12c4d5: the base, before anything landed\n- 7c1e2d3f4a5b: after landing 1 of 1, which brought a",
     "task": "discounts",
     "test": "<name-0>\ntest_cart.test_total\n</name-0>",
     "tests": "tests/test_cart.py",
