@@ -239,7 +239,7 @@ def _build_workers(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
     is_goal = state.run.mode == "goal"
     working = sum(session.ended is None and session.role == "worker" for session in state.sessions.values())
     if is_at_work and (is_goal or working):
-        limit = f"/{_get_max_workers(state)}" * is_goal
+        limit = f"/{state.width.get_workers(state.allowed_workers)}" * is_goal
         yield HeaderPart(f"workers {working}{limit}", "", 8, f"w{working}")
 
 
@@ -253,13 +253,6 @@ def _build_counts(state: RunState) -> Iterator[HeaderPart]:
         leaves = (task.status for task in state.tasks.values() if task.spec.kind == "leaf")
         tasks = TaskCounts.from_statuses(leaves)
         yield HeaderPart(f"tasks {tasks.describe_counts()}", "", 3, f"tasks {tasks.share_text}")
-
-
-def _get_max_workers(state: RunState) -> int:
-    most = 0
-    for settings in (state.run.settings, *state.overrides):
-        most = settings.get("run", {}).get("max_workers", most)
-    return int(most)
 
 
 def _build_money(state: RunState, is_ascii: bool) -> Iterator[HeaderPart]:

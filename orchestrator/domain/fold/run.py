@@ -29,6 +29,7 @@ from orchestrator.domain.run.contract import freeze_contract
 from orchestrator.domain.run.decisions import record_decisions
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.width import WidthCause
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations
 
 
@@ -228,6 +229,8 @@ def _(event: work.VerdictGiven, state: RunState) -> None:
     task = get_named_task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
     update_task(state, task, status, verdicts=(*task.verdicts, event))
+    is_through = status is not None
+    state.width = state.width.record_verdict(is_through, task.spec.id, state.last_at)
 
 
 @apply_run_event.register
@@ -266,6 +269,8 @@ def _(event: work.ModelFailed, state: RunState) -> None:
     if event.error in {"lost", "script-exhausted"}:
         return  # nobody answered, or nothing was asked of anybody
     _count_answer(state, event)
+    if event.error == "rate-limited":
+        state.width = state.width.reduce_share(WidthCause.RATE_LIMIT, event.model, state.last_at)
     if event.pool and event.opens_at:
         pauses = state.spend.provider_pauses
         pauses[event.pool] = max(event.opens_at, pauses.get(event.pool, event.opens_at))
@@ -318,11 +323,16 @@ def _(event: landing.UnitEjected, state: RunState) -> None:
     task = state.tasks.get(parse_unit_task(event.unit))
     if task is not None:
         update_task(state, task, ejections=(*task.ejections, event))
+    if event.conflict:
+        state.width = state.width.reduce_share(WidthCause.CONFLICT, ", ".join(event.conflict[:3]), state.last_at)
+    elif not event.difference.is_unsettled:
+        state.width = state.width.reduce_share(WidthCause.RED_TOGETHER, event.unit, state.last_at)
 
 
 @apply_run_event.register
 def _(event: landing.LandingFinished, state: RunState) -> None:
     state.landings.append(event)
+    state.width = state.width.raise_share()
     record_landed_shards(state, event.parts)
     for unit in event.units:
         task = state.tasks.get(parse_unit_task(unit))

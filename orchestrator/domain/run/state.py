@@ -30,6 +30,7 @@ from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.spend_state import SpendState
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
+from orchestrator.domain.run.width import Width
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 
 
@@ -197,6 +198,8 @@ class RunState:
     cancel_reason: str = ""
     """The person who gave up the whole run and the reason."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
+    width: Width = field(default_factory=Width)
+    """The share of the allowed workers that may be at work now."""
     plan_version: int = 0
     """Counts the changes of what there are tasks and what they wait for."""
     _children: "_ChildIndex | None" = field(default=None, repr=False, compare=False)
@@ -251,6 +254,14 @@ class RunState:
             return True
         root = self.tasks.get(ids.ROOT_TASK)
         return root is not None and root.status == TaskStatus.DONE and len(self.goal.iterations) < self.goal.iteration
+
+    @property
+    def allowed_workers(self) -> int:
+        """The workers that the settings allow at the same time."""
+        allowed = 0
+        for settings in (self.run.settings, *self.overrides):
+            allowed = settings.get("run", {}).get("max_workers", allowed)
+        return int(allowed)
 
     @property
     def head(self) -> CommitId | None:

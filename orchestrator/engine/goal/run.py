@@ -113,7 +113,7 @@ class GoalRun:
             self._halted.clear()
         settings, state = self._context.config, self._context.state
         bounds = schedule.ScheduleLimits(
-            settings.run.max_workers,
+            state.width.get_workers(settings.run.max_workers),
             settings.run.max_attempts,
             finish_only=self._limit is not None,
             verifier=settings.roles.verifier,

@@ -12,6 +12,7 @@ from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.width import WidthCause
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars
 from orchestrator.report.migration.burndown_model import Burndown
@@ -289,6 +290,15 @@ class LandedUnits(ReadModel):
     units: tuple[str, ...]
 
 
+class WorkersAtOnce(ReadModel):
+    """How many workers may be at work of those that the settings allow; `cause` is why it is not all of them."""
+
+    allowed: int
+    now: int
+    cause: WidthCause | None = None
+    subject: str = ""
+
+
 class DiskSizes(ReadModel):
     """Bytes of all runs' state by kind; at least so many where not everything was looked at (`is_whole`)."""
 
@@ -321,6 +331,7 @@ class RunStatus(RunFields, schema="orchestrate.status/1"):
     burndown: Omittable[Burndown] = None
     models: tuple[str, ...]
     questions: tuple[str, ...] = ()
+    workers: Omittable[WorkersAtOnce] = None
     disk: DiskSizes = DiskSizes()
     filter: Omittable[str] = None
     fleet: Omittable[tuple[FleetEntry, ...]] = None

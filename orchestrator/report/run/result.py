@@ -190,7 +190,17 @@ def build_status(state: RunState, journal: Path, is_at_work: bool | None = None)
         burndown=_build_burndown(state),
         models=tuple(sorted({session.model for session in state.sessions.values()})),
         questions=tuple(str(question.id) for question in state.pending_approvals),
+        workers=_build_workers(state),
     )
+
+
+def _build_workers(state: RunState) -> model.WorkersAtOnce | None:
+    """Return how many workers may be at work; None for a migration, whose steps have widths of their own."""
+    if state.run.mode != "goal":
+        return None
+    allowed, width = state.allowed_workers, state.width
+    now = width.get_workers(allowed)
+    return model.WorkersAtOnce(allowed=allowed, now=now, cause=width.cause, subject=width.subject)
 
 
 def _build_burndown(state: RunState) -> Burndown | None:

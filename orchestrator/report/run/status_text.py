@@ -1,16 +1,17 @@
 """Render the status of a run in a few lines for a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task_counts import TaskCounts
+from orchestrator.domain.run.width import WidthCause
 from orchestrator.domain.text.money import format_cost, format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.cost.model import BudgetUsage, ShortAmount
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.left_lines import render_left_lines
-from orchestrator.report.run.model import DiskSizes, PlannedTask, RunStatus
+from orchestrator.report.run.model import DiskSizes, PlannedTask, RunStatus, WorkersAtOnce
 from orchestrator.report.run.summary import format_reason
 from orchestrator.report.text.byte_sizes import format_size
 
@@ -31,6 +32,7 @@ def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYP
         yield f"  {_flatten(line)}"
     yield _render_spending(status)
     yield from _render_budget(status.budget)
+    yield from _render_workers(status.workers)
     for line in render_contract_lines(status.contract):
         yield f"  {line}"
     yield from _render_plan(status)
@@ -72,6 +74,21 @@ def _render_budget(budget: BudgetUsage) -> Iterator[str]:
         yield f"  budget: {', '.join(parts)}"
     elif budget.spent.calls:
         yield "  budget: unlimited"
+
+
+def _render_workers(workers: WorkersAtOnce | None) -> Iterator[str]:
+    """Yield how many workers may be at work and why, where it is not all of them."""
+    if workers is not None and workers.cause is not None and workers.now < workers.allowed:
+        why = _WIDTH_WORDS[workers.cause].format(_flatten(workers.subject))
+        yield f"  workers: {workers.now} of {workers.allowed} at a time, {why}; each landing lets more begin"
+
+
+_WIDTH_WORDS: Mapping[WidthCause, str] = {
+    WidthCause.CONFLICT: "as tasks changed the same lines of {}",
+    WidthCause.RED_TOGETHER: "as tests failed when {} met what had landed",
+    WidthCause.REWORK: "as most of the last work was sent back, such as {}",
+    WidthCause.RATE_LIMIT: "as the provider of {} asked for fewer calls",
+}
 
 
 def _format_used_dollars(used: Sequence[ShortAmount]) -> str:
