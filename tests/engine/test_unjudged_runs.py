@@ -12,7 +12,7 @@ from orchestrator.project.options import Options
 from orchestrator.run_control.control import send_command
 from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench, one, task
-from tests.running.scripts import judges, planner_ends, plans, uses
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
@@ -76,3 +76,18 @@ async def test_a_run_with_fresh_tries_is_replayed(bench: Bench) -> None:
     options = Options(bench.repository, {"state": {"dir": str(bench.root / "state")}})
     report = await replay_run(options, None, ReplayOptions())
     assert (report.is_same, report.is_whole) == (True, True), report
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+async def test_two_hundred_tasks_with_long_reports_are_judged_in_a_window_of_128k(bench: Bench) -> None:
+    names = [f"t{number}" for number in range(200)]
+    items = [plans("root", *({"key": name} for name in names)), planner_ends(), judges()]
+    for name in names:
+        items += [writes(name, f"{name}.txt", f"{name}\n"), worker_ends(name, "all is well " * 250), reviews(name)]
+    gate = {"command": "true", "report": "exit-code", "reruns": 0, "repeats": False, "mutants": 0}
+    settings = {"run": {"max_workers": 8}, "plan": {"max_children": 200}, "approval": {"red_gate": "go-on"}}
+    ended = await bench.run(*items, gate=gate, **settings)
+    assert describe_end(ended) == (0, "done")
+    assert len(ended.state.landed_units) == 200
+    assert list(ended.state.sessions).count("verdict:1") == 1
