@@ -11,7 +11,9 @@ from typing import TypeVar
 from orchestrator.agent.history import CHARS_PER_TOKEN
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.config.roles import ModelSettings
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.task import Exit
+from orchestrator.ports.ledger import record_notice_once
 from orchestrator.ports.roles import SessionFailure
 from prompts import Prompt, fence_text
 from roles.role_context import RoleContext
@@ -82,13 +84,21 @@ async def hold_with_fresh_tries(
     models = _list_try_settings(settings, around.config.run.session_tries)
     current = SessionTry(1, models[0])
     while True:
-        result = await around.hold_session(build_spec(current), *kinds)
+        spec = build_spec(current)
+        result = await around.hold_session(spec, *kinds)
         if not isinstance(result, SessionFailure) or not result.exit.allows_fresh_try:
             return result
         if current.number == len(models):
             return _name_last_try(result, current.number)
+        await _tell_of_fresh_try(around, spec, result)
         overflow_count = current.overflow_count + (result.exit == Exit.OUT_OF_CONTEXT)
         current = SessionTry(current.number + 1, models[current.number], result, overflow_count)
+
+
+async def _tell_of_fresh_try(around: RoleContext, spec: SessionSpec, failure: SessionFailure) -> None:
+    detail = failure.detail[:_DETAIL_CHARS]
+    text = f"conversation {spec.id} gave no result and begins afresh: it ended {failure.exit} {detail}".rstrip()
+    await record_notice_once(around.ledger, Noticed(level="info", text=text, task=spec.task))
 
 
 def _list_try_settings(settings: ModelSettings, tries: int) -> tuple[ModelSettings, ...]:

@@ -105,7 +105,8 @@ _WORDS = {"export": "export_command", "import": "import_command"}
 def resume_command(run: str | None, **given: Unpack[arguments.VerbArguments]) -> None:
     """Go on with RUN (the latest by default) from wherever it stopped, also after kill -9.
 
-    Nothing recorded is lost and nothing lands twice. A model call that was under way is made again.
+    Nothing recorded is lost and nothing lands twice. A model call that was under way is made again. A run that ended
+    because its work could not be judged is judged again.
 
     \b
     orchestrate resume

@@ -96,7 +96,7 @@ _GOAL_COMMANDS = (
         summary="try again, with a note to the worker",
         line="Have a task tried again, also from an earlier turn.",
         help="""Have TASK tried again, afresh or with the files and the words of an earlier turn; an ended run is
-        opened again.""",
+        opened again. `root` of a run whose work could not be judged has it judged again.""",
         examples=(
             'orchestrate retry 7f3a storage/index --note "keep the old file format"',
             "orchestrate retry 7f3a storage/index --from 12",

@@ -34,6 +34,8 @@ def _suggest_after_migration(state: RunState) -> str:
 
 def _suggest_after_goal(state: RunState) -> str:
     run = state.run.run
+    if state.is_unjudged:
+        return f"orchestrate resume {run}: have what landed judged again"
     if state.ended and state.ended.outcome != "done":
         for task in state.tasks.values():
             if task.spec.kind == "leaf" and task.cause in _EXPLAINED:
@@ -62,6 +64,8 @@ def suggest_task_step(state: RunState, task: TaskState) -> str:
         return f"orchestrate retry {words}: have it tried again without the verifier's tests"
     if task.status.is_terminal and not task.status.is_reached and is_leaf:
         return f"orchestrate retry {words} --note TEXT: have it tried again, with a note to the worker"
+    if task.status in {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.UNFINISHED}:
+        return f"orchestrate retry {words}: have it planned again"
     if not task.status.is_terminal and state.ended is None:
         return f"orchestrate logs {words} --follow: see what happens at it"
     return ""

@@ -106,7 +106,10 @@ def _describe_goal_end(state: RunState, outcome: RunOutcome) -> str:
             return f"Blocked: nothing landed, and not because of the work{add_lead(': ', stopped)}"
         case "rejected":
             return f"Nothing landed{add_lead(': ', stopped)}"
-    parts = [f"Partly done: {_describe_landed(state)}", add_lead("not landed: ", stopped), _describe_unmet(state)]
+    open_end = _describe_unmet(state)
+    if state.is_unjudged:
+        open_end = "what landed could not be judged"
+    parts = [f"Partly done: {_describe_landed(state)}", add_lead("not landed: ", stopped), open_end]
     return "; ".join(filter(None, parts))
 
 

@@ -15,6 +15,7 @@ from tests.running import migrated
 
 PARSER = [goal.created("parser"), *goal.merged("parser")]
 CSV = [goal.created("csv"), *goal.worked("csv"), goal.ended("csv", "rejected", "red", EndCause.RED_TESTS)]
+UNJUDGED = RunEnded(outcome="partial", reason="words", exit=3, head=None, cause="not-judged")
 QUESTION = Approval(item="landing/csv@1", matter="landing", subject="csv@1", title="may csv land?")
 
 
@@ -27,6 +28,7 @@ def end(outcome: RunOutcome, reason: str = "words of a model") -> RunEnded:
     [
         ([*PARSER, end("done")], "Done: the one task landed, and every criterion of the contract is met."),
         ([*PARSER, *CSV, end("partial")], "Partly done: 1 of 2 tasks landed; not landed: csv (its tests fail)."),
+        ([*PARSER, UNJUDGED], "Partly done: the one task landed; what landed could not be judged."),
         ([*CSV, end("rejected")], "Nothing landed: csv (its tests fail)."),
         ([end("nothing-changed")], "Nothing was changed: the planner saw nothing to do."),
         ([end("failed")], "Failed: the planner gave no plan."),
@@ -64,6 +66,18 @@ def test_every_cause_has_words_of_its_own() -> None:
 def test_the_next_step_of_a_run_that_fell_short_is_the_task_that_failed() -> None:
     state = goal.told(*PARSER, *CSV, end("partial"))
     assert suggest_next_step(state) == "orchestrate show r1 csv: why csv did not land"
+
+
+def test_the_next_step_of_a_run_that_could_not_be_judged_is_to_have_it_judged() -> None:
+    state = goal.told(*PARSER, *CSV, UNJUDGED)
+    assert suggest_next_step(state) == "orchestrate resume r1: have what landed judged again"
+
+
+def test_a_slice_whose_planner_gave_no_plan_is_to_be_planned_again() -> None:
+    slice_ended = goal.ended("storage", "blocked", "", EndCause.MODEL_UNREADABLE)
+    state = goal.told(goal.created("storage", kind="branch"), slice_ended)
+    (task,) = (task for task in state.tasks.values() if task.spec.id == "storage")
+    assert suggest_task_step(state, task) == "orchestrate retry r1 storage: have it planned again"
 
 
 @pytest.mark.parametrize(
