@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
+from orchestrator.domain.ownership.decisions import Decision
 from orchestrator.domain.run.contract import Contract
-from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.task import Handoff, Task
 from orchestrator.domain.text.listing import join_limited

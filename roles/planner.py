@@ -11,7 +11,7 @@ from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import GrantDecided, PlanRefused
 from orchestrator.domain.ids import SessionId, build_planning_session_id
-from orchestrator.domain.run.claims import check_claims, describe_contradiction, list_own_contradictions
+from orchestrator.domain.ownership.claims import check_claims, describe_contradiction, list_own_contradictions
 from orchestrator.domain.run.earlier_tasks import list_earlier_tasks
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits, check_plan

@@ -6,8 +6,8 @@ from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event import work
 from orchestrator.domain.ids import Purpose, TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.ownership.claims import list_decisions_for
 from orchestrator.domain.run.approval import ApprovalDecision
-from orchestrator.domain.run.claims import list_decisions_for
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus
 from orchestrator.engine.context import RunContext

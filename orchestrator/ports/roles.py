@@ -10,8 +10,8 @@ from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
+from orchestrator.domain.ownership.decisions import Decision
 from orchestrator.domain.run.contract import Contract, IterationVerdict
-from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits

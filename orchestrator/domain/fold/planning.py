@@ -8,7 +8,7 @@ from orchestrator.domain.event import work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.record_updates import get_named_task, update_task
 from orchestrator.domain.ids import ROOT_TASK, TaskId
-from orchestrator.domain.run.decisions import list_contradictions, record_decisions
+from orchestrator.domain.ownership.decisions import list_contradictions, record_decisions
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 

@@ -23,10 +23,10 @@ from orchestrator.domain.fold.spend import record_failure_cost, record_reply_cos
 from orchestrator.domain.fold.verification import apply_verification_event
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import parse_unit_task
+from orchestrator.domain.ownership.decisions import record_decisions
 from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.contract import freeze_contract
-from orchestrator.domain.run.decisions import record_decisions
 from orchestrator.domain.run.state import RunState, SessionState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.run.width import WidthCause

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TASK_KEY_PATTERN
+from orchestrator.domain.ownership.decisions import DecisionDraft
 from orchestrator.domain.paths.globs import can_overlap, is_glob
-from orchestrator.domain.run.decisions import DecisionDraft
 from orchestrator.domain.run.grant import find_grant_problems
 from orchestrator.domain.run.task import TaskDraft, TaskStatus
 from orchestrator.domain.text.money import MAX_DOLLARS, format_exact_dollars

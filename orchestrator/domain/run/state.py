@@ -22,9 +22,9 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.judging.verifier_tests import VerificationState
+from orchestrator.domain.ownership.decisions import Decision
 from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
 from orchestrator.domain.run.closed_questions import explain_closed_question
-from orchestrator.domain.run.decisions import Decision
 from orchestrator.domain.run.goal_state import GoalState
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.migration_state import MigrationState

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
+from orchestrator.domain.ownership.decisions import DecisionDraft
 from orchestrator.domain.run.clash import Clash
-from orchestrator.domain.run.decisions import DecisionDraft
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.person_review import PersonReview
 

@@ -1,7 +1,7 @@
 """What planners have not been told of yet, and which of them wait until more of it has gathered."""
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.run.claims import list_own_contradictions
+from orchestrator.domain.ownership.claims import list_own_contradictions
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 

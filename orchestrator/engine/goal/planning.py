@@ -16,13 +16,13 @@ from orchestrator.domain.event.work import (
     TaskReplaced,
 )
 from orchestrator.domain.ids import ROOT_TASK, Purpose, TaskId, build_child_task_id, build_plan_subject, get_task_key
-from orchestrator.domain.run.approval import Approval
-from orchestrator.domain.run.claims import (
+from orchestrator.domain.ownership.claims import (
     describe_contradiction,
     find_orders,
     list_decisions_for,
     list_own_contradictions,
 )
+from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.notice_codes import NoticeCode

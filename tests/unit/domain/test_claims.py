@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.ownership.claims import check_claims, find_orders, list_decisions_for
+from orchestrator.domain.ownership.decisions import Decision, DecisionDraft, list_contradictions, record_decisions
 from orchestrator.domain.paths.globs import is_covered, matches_glob
-from orchestrator.domain.run.claims import check_claims, find_orders, list_decisions_for
-from orchestrator.domain.run.decisions import Decision, DecisionDraft, list_contradictions, record_decisions
 from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Task, TaskDraft, TaskStatus

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id, is_at_or_below
+from orchestrator.domain.ownership.decisions import Contradiction, Decision, list_contradictions
 from orchestrator.domain.paths.globs import can_overlap, is_covered
-from orchestrator.domain.run.decisions import Contradiction, Decision, list_contradictions
 from orchestrator.domain.run.plan import Plan, find_cycle
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskDraft

@@ -1,0 +1,1 @@
+"""Who owns which decisions and files of a run, and what of two plans contradicts."""
