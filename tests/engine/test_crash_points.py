@@ -44,6 +44,7 @@ SOME = {
         *("landing.before-done", "pr.before-done"),
     ),
     stories.restarted: ("rewind.before-done", "rewind.after-intent"),
+    stories.clashing: ("ref.after-intent:2", "ref.after-done:2"),
     stories.verified: ("check.before-done:2", "tool.before-done:2", "candidate.before-done:3"),
     stories.migration: ("step.before-done", "landing.after-intent"),
     stories.tail: ("snapshot.before-done", "candidate.before-done:2"),

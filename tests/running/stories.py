@@ -159,6 +159,18 @@ def verified(place: Path) -> Start:
     return Start(("run", "halves", *gate, *models), where, place, environment(place))
 
 
+def clashing(place: Path) -> Start:
+    """Two tasks that change one line, of which the second to land goes on from its own work."""
+    items = [plans("root", {"key": "left"}, {"key": "right"})]
+    for name in ("left", "right"):
+        both = f"def add(a, b):  # left, right\n{GOOD}\n\ndef double(a):\n    return add(a, a)\n"
+        items += [edits(name, "calc.py", "def add(a, b):\n", f"def add(a, b):  # {name}\n"), worker_ends(name)]
+        items += [reviews(name), writes(name, "calc.py", both), worker_ends(name), reviews(name)]
+    start = goal(place)
+    write_script(place / "script.json", [*items, planner_ends(), judges()])
+    return replace(start, words=(*start.words, "--max-workers", "1"))
+
+
 def goal_of_eight(place: Path) -> Start:
     """Eight tasks, with hooks, notifications and a push."""
     start = goal(place, *"bcdefg")
