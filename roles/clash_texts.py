@@ -24,8 +24,10 @@ def describe_clash(clash: ClashBrief) -> str:
 
 def format_places(clash: ClashBrief) -> str:
     """Return the places that clash, file by file; empty where nothing does."""
-    parts = [f"In {piece.title}:\n{fence_text(piece.label, piece.text)}" for piece in clash.places]
-    return "\n\n".join(["", *parts, ""]) if parts else ""
+    parts = []
+    for piece in clash.places:
+        parts.append(f"In {piece.title}:\n{fence_text(piece.label, piece.text)}\n")
+    return "\n".join(["", *parts]) if parts else ""
 
 
 def format_landed_tasks(clash: ClashBrief) -> str:

@@ -5,9 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from worktrees.git import Git
-from worktrees.object_store.merge import build_unmergeable_error, parse_conflicts, prepare_merging
+from worktrees.object_store.merge import (
+    EPOCH_DATE,
+    build_unmergeable_error,
+    commit_tree,
+    parse_conflicts,
+    prepare_merging,
+)
 from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import list_tree, read_blobs, write_blob
+from worktrees.object_store.trees import list_tree, read_entry_contents, read_tree_id, write_blob
 
 OURS_LABEL = "what landed meanwhile"
 BASE_LABEL = "as it was before both"
@@ -35,45 +41,54 @@ class WrittenMerge:
     messages: tuple[str, ...] = ()
 
 
-async def write_merge(git: Git, ours: str, theirs: str, union: Sequence[str] = ()) -> WrittenMerge:
-    """Merge two commits and return the tree, whether they conflict or not.
+async def write_merge(git: Git, base: str, ours: str, theirs: str, union: Sequence[str] = ()) -> WrittenMerge:
+    """Apply what changed from `base` to `theirs` onto `ours`, and return the tree, whether that conflicts or not.
 
-    Where lines clash, the file holds what both sides have and what was there before (`diff3`), with words behind the
-    markers. A file that is no text stays as `ours` has it; one that a side deleted stays as the other side has it.
+    Nothing else of the history of the three counts. Where lines clash, the file holds what both sides have and what was
+    there before (`diff3`), with words behind the markers. A file that is no text stays as `ours` has it; one that a
+    side deleted stays as the other side has it.
 
     Raises:
-        GitError: one of them is no commit, or they have no common history.
+        GitError: one of them is no commit.
     """
+    first = await _commit_alone(git, base, ())
+    sides = (await _commit_alone(git, ours, (first,)), await _commit_alone(git, theirs, (first,)))
     options = ("--write-tree", "-z", "--name-only", "--messages")
     with prepare_merging(git, union) as able:
         marking = replace(able, overrides=(*able.overrides, ("merge.conflictStyle", "diff3")))
-        done = await marking.run("merge-tree", *options, ours, theirs, ok=(0, 1))
+        done = await marking.run("merge-tree", *options, *sides, ok=(0, 1))
     tree, *rest = done.text.split("\0")
     if not tree:
         raise build_unmergeable_error(ours, theirs)
     if not done.exit_code:
         return WrittenMerge(tree)
     paths, messages = parse_conflicts(rest)
-    return WrittenMerge(await _name_sides(git, tree, paths, (ours, theirs)), paths, messages)
+    return WrittenMerge(await _name_sides(git, tree, paths, sides), paths, messages)
+
+
+async def _commit_alone(git: Git, commit: str, parents: Sequence[str]) -> str:
+    """Return a commit with the tree of another one, and these parents: git takes what it merges on from the parents."""
+    return await commit_tree(git, await read_tree_id(git, commit), parents, "side of a merge", EPOCH_DATE)
 
 
 async def _name_sides(git: Git, tree: str, paths: Sequence[str], sides: tuple[str, str]) -> str:
     """Return the tree with words in place of object ids behind the markers of these files."""
-    entries = [entry for entry in await list_tree(git, tree, paths) if entry.mode in _PLAIN_MODES]
-    entries = [entry for entry in entries if entry.path in paths and (entry.size or 0) <= _MOST_BYTES]
-    contents = await read_blobs(git, [entry.oid for entry in entries])
+    marked = []
+    for entry in await list_tree(git, tree, paths):
+        if entry.path in paths and entry.mode in _PLAIN_MODES and (entry.size or 0) <= _MOST_BYTES:
+            marked.append(entry)
     changes: dict[str, tuple[str, str] | None] = {}
-    for entry in entries:
-        named = _replace_labels(contents[entry.oid], sides)
-        if named != contents[entry.oid]:
+    contents = await read_entry_contents(git, marked)
+    for entry in marked:
+        named = _replace_labels(contents[entry.path], sides)
+        if named != contents[entry.path]:
             changes[entry.path] = (entry.mode, await write_blob(git, named))
     return await overlay_tree(git, tree, changes)
 
 
 def _replace_labels(content: bytes, sides: tuple[str, str]) -> bytes:
     """Return the content with words behind the markers that git wrote; those that a file had before stay."""
-    ours, theirs = (side.encode() for side in sides)
-    starts = {b"<": ours, b">": theirs}
+    starts = {b"<": sides[0].encode(), b">": sides[1].encode()}
 
     def name_marker(found: re.Match[bytes]) -> bytes:
         marker = found[1]

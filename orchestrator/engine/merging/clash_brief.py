@@ -24,8 +24,10 @@ async def build_clash_brief(context: RunContext, attempt: Attempt) -> ClashBrief
     clash = attempt.clash
     if clash is None or attempt.start is None:
         return None
-    tasks = context.state.tasks
-    landed = [tasks[name].spec for name in clash.landed if name in tasks]
+    landed = []
+    for name in clash.landed:
+        if name in context.state.tasks:
+            landed.append(context.state.tasks[name].spec)
     return ClashBrief(
         paths=clash.conflict,
         places=tuple(await _read_places(context, attempt.start, clash)),

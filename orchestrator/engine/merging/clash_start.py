@@ -51,12 +51,12 @@ async def _merge_candidate(
     context: RunContext, task: TaskState, candidate: CandidateTaken, base: CommitId
 ) -> ClashStart:
     git, number = context.repository.git, len(task.attempts) + 1
-    merged = await write_merge(git, base, candidate.commit, context.config.merge.union)
+    since = task.attempts[candidate.number - 1].base
+    merged = await write_merge(git, since, base, candidate.commit, context.config.merge.union)
     message = f"{task.spec.id}: what attempt {number} begins with\n\nOrchestrate-Run: {context.state.run.run}\n"
     parents = [base, candidate.commit]
     start = CommitId(await commit_tree(git, merged.tree, parents, message, context.commit_date))
     await _keep_start(context, task.spec.id, number, start)
-    since = task.attempts[candidate.number - 1].base
     conflict = tuple(map(escape_path, merged.conflicts))
     clash = Clash(
         base=since,

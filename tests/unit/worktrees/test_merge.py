@@ -7,9 +7,10 @@ import pytest
 from tests.unit.worktrees.conftest import Project
 from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.object_store.conflict_merge import write_merge
 from worktrees.object_store.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
 from worktrees.object_store.tree_overlay import overlay_tree
-from worktrees.object_store.trees import read_tree_id, write_blob
+from worktrees.object_store.trees import list_tree, read_entry_contents, read_tree_id, write_blob
 from worktrees.repositories.repository import GitRepository
 
 LINES = [f"line {number}" for number in range(20)]
@@ -187,3 +188,36 @@ async def test_any_message_can_be_committed(project: Project, git: Git, message:
 async def test_what_is_no_date_is_refused(git: Git) -> None:
     with pytest.raises(GitError, match="'soon' is no ISO 8601 date"):
         await commit_tree(git, await read_tree_id(git, "HEAD"), [], "x", "soon")
+
+
+async def test_a_merge_that_is_written_down_names_both_sides_and_what_was_before(git: Git) -> None:
+    base = await variant(git, "HEAD", {"f.txt": text(), "list": "a\n", "gone.txt": text()})
+    left = await variant(git, base, {"f.txt": text(l5="ours", l0="fine"), "list": "a\nours\n", "gone.txt": None})
+    ours = await variant(git, left, {"later.txt": "later\n"})
+    theirs = await variant(git, base, {"f.txt": text(l5="theirs"), "list": "a\ntheirs\n", "gone.txt": text(l1="kept")})
+    merged = await write_merge(git, base, ours, theirs, ("list",))
+    assert merged.conflicts == ("f.txt", "gone.txt")
+    files = {entry.path: entry for entry in await list_tree(git, merged.tree)}
+    contents = {path: data.decode() for path, data in (await read_entry_contents(git, [*files.values()])).items()}
+    marked = "<<<<<<< what landed meanwhile\nours\n||||||| as it was before both\nline 5\n=======\ntheirs\n"
+    assert f"{marked}>>>>>>> what this task changed\n" in contents["f.txt"]
+    assert contents["f.txt"].startswith("fine\n")
+    assert (contents["list"], contents["later.txt"]) == ("a\nours\ntheirs\n", "later\n")
+    assert "kept" in contents["gone.txt"]
+
+
+async def test_a_merge_that_is_written_down_brings_nothing_but_the_change_itself(git: Git) -> None:
+    left_behind = await variant(git, "HEAD", {"behind.txt": "of a line that was left\n"})
+    theirs = await variant(git, left_behind, {"own.txt": "own\n"})
+    merged = await write_merge(git, left_behind, await read_head(git), theirs)
+    assert merged.conflicts == ()
+    assert {"own.txt"} == await names(git, merged.tree) - await names(git, "HEAD")
+    assert merged == await write_merge(git, left_behind, await read_head(git), theirs), "the same every time"
+
+
+async def names(git: Git, treeish: str) -> set[str]:
+    return {entry.path for entry in await list_tree(git, treeish)}
+
+
+async def read_head(git: Git) -> str:
+    return await git.run_text("rev-parse", "HEAD")
