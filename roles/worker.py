@@ -73,7 +73,7 @@ class ModelWorker:
             id=attempt.session,
             role=self.role,
             task=task.id,
-            settings=self._choose_settings(task.variant),
+            settings=self._choose_settings(attempt.variant or task.variant),
             prompt=prompt.sha,
             system=prompt.render_text(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
             brief=self._write_brief(brief, goes_on),

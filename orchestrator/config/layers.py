@@ -24,7 +24,7 @@ _USER_ONLY_KEYS = (
     *(("hands",), ("state",), ("approval",), ("budget",), ("prices",), ("retry",), ("providers",), ("gc",)),
     *(("redact",), ("pr", "checks_wait_s"), ("pr", "checks_poll_s"), ("run", "time_limit_s")),
     *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
-    *(("roles", "worker", "variants"), ("roles", "judge", "lenses")),
+    *(("roles", "worker", "variants"), ("roles", "worker", "escalate_to"), ("roles", "judge", "lenses")),
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -109,16 +109,21 @@ class PlannerSettings(ModelSettings):
     tier: Tier = Tier.FILES
 
 
+_NOT_INHERITED = frozenset({"variants", "description", "tier", "escalate_to"})
+"""The keys of `[roles.worker]` that are not its variants'."""
+
+
 class WorkerSettings(ModelSettings):
     """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
 
     variants: dict[str, ModelSettings] = Field(default_factory=dict)
+    escalate_to: tuple[str, ...] = ()
     tier: Tier = Tier.COMMANDS
 
     @model_validator(mode="before")
     @classmethod
     def _inherit_settings(cls, data: dict[str, Any]) -> dict[str, Any]:
-        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
+        base = {key: value for key, value in data.items() if key not in _NOT_INHERITED}
         variants = data.get("variants", {})
         if not isinstance(variants, dict):
             return data
@@ -127,9 +132,28 @@ class WorkerSettings(ModelSettings):
             merged[name] = base | own if isinstance(own, dict) else own
         return data | {"variants": merged}
 
+    @model_validator(mode="after")
+    def _know_every_rung(self) -> Self:
+        for name in self.escalate_to:
+            if name not in self.variants:
+                raise ValueError(f"escalate_to names the variant {name!r}, which [roles.worker.variants] does not have")
+        return self
+
     def get_variant(self, name: str | None) -> ModelSettings:
         """Return the settings for a variant, or the usual worker's."""
         return self.variants[name] if name else self
+
+    def choose_variant(self, planned: str | None, tries: int) -> str | None:
+        """Return the variant of the next attempt after so many that did not land: each one a rung higher.
+
+        A task whose planner named a variant of the ladder begins there.
+        """
+        rungs = self.escalate_to
+        if planned in rungs:
+            rungs = rungs[rungs.index(planned) + 1 :]
+        if not tries or not rungs:
+            return planned
+        return rungs[min(tries, len(rungs)) - 1]
 
 
 class LensSettings(FrozenModel):

@@ -14,7 +14,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.hook_points import find_attempt_veto, notify_attempt_ended
 from orchestrator.engine.merging.clash_attempt import build_clash_attempt, explain_ejection
 from orchestrator.engine.merging.clash_brief import build_clash_brief
-from orchestrator.engine.merging.clash_steps import choose_clash_mode
+from orchestrator.engine.merging.clash_steps import choose_clash_mode, count_tries
 from orchestrator.engine.person_reviews import build_review_for_attempt, find_landing_answer
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.engine.task_reports import build_task_report
@@ -115,6 +115,7 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
     if clash_mode is not None:
         return await build_clash_attempt(context, roles, state, clash_mode, answers)
     mode, feedback = _explain_next_attempt(context.state, state)
+    variant = context.config.roles.worker.choose_variant(state.spec.variant, count_tries(state))
     if state.attempt and state.own_candidate and (mode in {"revise", "sent-back"} or _ran_out(state)):
         base, start, clash = state.attempt.base, state.own_candidate.commit, state.attempt.clash
     else:
@@ -124,7 +125,8 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
         number=len(state.attempts) + 1,
         mode=mode,
         base=base,
-        model=roles.worker.get_model_name(state.spec.variant),
+        model=roles.worker.get_model_name(variant),
+        variant=variant,
         start=start,
         feedback=(*feedback, *answers),
         handoff=state.handoff if mode == "restart" else None,
@@ -146,7 +148,8 @@ async def _fork_attempt(context: RunContext, roles: Roles, state: TaskState, ret
         number=len(state.attempts) + 1,
         mode="fork",
         base=parent.base,
-        model=roles.worker.get_model_name(state.spec.variant),
+        model=roles.worker.get_model_name(parent.variant or state.spec.variant),
+        variant=parent.variant,
         start=parent.start,
         note=retry.note,
         fork=Fork(session=parent.session, turn=turn, tree=tree),

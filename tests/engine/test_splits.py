@@ -19,7 +19,7 @@ from orchestrator.run_control.control import send_command
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends, write_script, writes
+from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
@@ -160,3 +160,26 @@ async def test_one_rejected_task_makes_the_run_rejected_and_every_end_has_its_na
     events = [one.event for one in read_all_events(ended.directory.journal)]
     causes = {event.task: event.cause for event in events if isinstance(event, TaskEnded)}
     assert causes == {"red": EndCause.RED_TESTS, "garbled": EndCause.MODEL_UNREADABLE}
+
+
+async def test_each_further_attempt_is_made_by_the_next_worker_of_the_ladder(bench: Bench) -> None:
+    items = [
+        plans("root", {"key": "hard"}),
+        edits("hard", "calc.py", "    return a + b\n", "    return a - b\n"),
+        worker_ends("hard"),
+        edits("hard", "calc.py", "    return a - b\n", "    return b - a\n"),
+        worker_ends("hard"),
+        edits("hard", "calc.py", "    return b - a\n", "    return b + a\n"),
+        worker_ends("hard"),
+        reviews("hard"),
+        planner_ends(),
+        judges(),
+    ]
+    model = bench.options(items).values["roles"]["worker"]["model"]
+    variants = {"strong": {"model": model}, "strongest": {"model": model}}
+    roles = {"worker": {"model": model, "variants": variants, "escalate_to": ["strong", "strongest"]}}
+    roles |= {name: {"model": model} for name in ("planner", "judge")}
+    ended = await bench.run(*items, roles=roles)
+    tried = ended.state.tasks[TaskId("hard")].attempts
+    assert [attempt.variant for attempt in tried] == [None, "strong", "strongest"]
+    assert (ended.exit_code, status(ended, "hard")) == (0, TaskStatus.MERGED)

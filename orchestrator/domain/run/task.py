@@ -285,6 +285,8 @@ class Attempt(FrozenModel):
     mode: AttemptMode
     base: CommitId
     model: str
+    variant: str | None = None
+    """The worker's variant; None for the usual one, and in old journals."""
     start: CommitId | None = None
     feedback: tuple[str, ...] = ()
     handoff: Handoff | None = None

@@ -317,7 +317,8 @@ def _try_again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason:
     text = f"no attempt of {tries} could land; the last: {reason}"
     if failed >= bounds.max_attempts or cause == EndCause.UNSETTLED_TESTS:
         return EndTask(task.spec.id, TaskStatus.BLOCKED, text, cause)
-    if exits and all(ended.is_out_of_room or ended.is_infrastructure for ended in exits):
+    short = sum(ended.is_out_of_room for ended in exits)
+    if short >= bounds.max_attempts or (exits and short + failed == len(exits)):
         return EndTask(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)
     return EndTask(task.spec.id, TaskStatus.REJECTED, text, cause)
 

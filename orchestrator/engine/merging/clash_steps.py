@@ -61,11 +61,19 @@ def list_counted_exits(task: TaskState) -> tuple[int, list[Exit]]:
 def has_attempts_left(task: TaskState, max_attempts: int) -> bool:
     """Return True if the task may be tried once more.
 
-    Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
+    Attempts that a model or its provider ended, and those that ran out of room, do not count against the others, but
+    there may be no more of either.
     """
-    tries, exits = list_counted_exits(task)
+    _, exits = list_counted_exits(task)
     failed = sum(ended.is_infrastructure for ended in exits)
-    return max(failed, tries - failed) < max_attempts
+    short = sum(ended.is_out_of_room for ended in exits)
+    return max(failed, short, count_tries(task)) < max_attempts
+
+
+def count_tries(task: TaskState) -> int:
+    """Return how many attempts had their say: neither infrastructure nor a lack of room ended them."""
+    tries, exits = list_counted_exits(task)
+    return tries - sum(ended.is_infrastructure or ended.is_out_of_room for ended in exits)
 
 
 def choose_clash_mode(task: TaskState, max_attempts: int) -> AttemptMode | None:

@@ -7,7 +7,7 @@ from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import parse_session_lens
-from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.llm.recorded_model import CallPosition
 from orchestrator.llm.request_digest import hash_messages, hash_request
 from orchestrator.replay.comparison.diffs import find_changed_message
@@ -75,7 +75,15 @@ def get_model_settings(config: Config, state: RunState, request: Request) -> Mod
             return roles.get_arbiter_settings()
         return roles.judge.get_lens_settings(parse_session_lens(request.session))
     task = state.tasks.get(request.task)
-    return roles.worker.get_variant(task.spec.variant if task else None)
+    return roles.worker.get_variant(_find_variant(task, request) if task else None)
+
+
+def _find_variant(task: TaskState, request: Request) -> str | None:
+    """Return the variant of the attempt that a worker's call is of."""
+    for attempt in task.attempts:
+        if attempt.session == request.session and attempt.variant:
+            return attempt.variant
+    return task.spec.variant
 
 
 def _is_same(call: RecordedCall, then: tuple[Message, ...], request: Request) -> bool:

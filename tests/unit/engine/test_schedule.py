@@ -135,7 +135,8 @@ def test_a_task_without_attempts_left_ends_for_what_its_last_one_failed_of() -> 
 def test_a_task_that_no_session_has_room_for_is_split_and_one_that_was_done_and_refused_is_not() -> None:
     short = (Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_TURNS)
     assert how_it_ends(tried(*short)) == (TaskStatus.SPLIT, EndCause.TOO_LARGE)
-    assert how_it_ends(tried(Exit.FINISHED, *short[1:])) == (TaskStatus.REJECTED, EndCause.RED_TESTS)
+    assert how_it_ends(tried(*[Exit.FINISHED] * 3, *short[1:])) == (TaskStatus.REJECTED, EndCause.RED_TESTS)
+    assert how_it_ends(tried(Exit.FINISHED, *short[1:])) is None
     assert how_it_ends(tried(*short[1:])) is None
 
 
