@@ -10,8 +10,8 @@ from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.agent.tools.pages import build_read_changes_tool, build_read_reports_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain import ids
+from orchestrator.domain.restart.restart_states import format_restart_states
 from orchestrator.domain.run.contract import IterationVerdict
-from orchestrator.domain.run.restart_states import format_restart_states
 from orchestrator.domain.text.truncation import LIMIT_CHARS
 from orchestrator.judge.verdict.contract import explain_unknown_state, list_uncited_criteria
 from orchestrator.ports.roles import IterationBrief, SessionFailure

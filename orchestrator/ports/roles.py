@@ -11,11 +11,11 @@ from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
 from orchestrator.domain.ownership.decisions import Decision
+from orchestrator.domain.restart.restart_states import RestartState
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
-from orchestrator.domain.run.restart_states import RestartState
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.ports.hands import Workspace
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from orchestrator.domain.event.landing import LandingFinished, RewindFinished
 from orchestrator.domain.fold.record_updates import update_task
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId
-from orchestrator.domain.run.left_line import LeftLine
+from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.contract import Contract, IterationVerdict
-from orchestrator.domain.run.left_line import LeftLine
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from orchestrator.domain.event.work import TaskCreated
 from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, build_contract_subject
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
+from orchestrator.domain.restart.restart_states import list_restart_states
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion, IterationVerdict
-from orchestrator.domain.run.restart_states import list_restart_states
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Exit, TaskStatus
 from orchestrator.engine.context import RunContext

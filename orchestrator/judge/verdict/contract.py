@@ -6,8 +6,8 @@ What the harness saw goes before what a model says: a model can call unmet what 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.restart.restart_states import RestartState, find_restart_commit
 from orchestrator.domain.run.contract import Contract, Criterion, CriterionFinding, IterationVerdict
-from orchestrator.domain.run.restart_states import RestartState, find_restart_commit
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _WORD = compile_lazily(r"[^\s,;()\[\]{}<>\"'`]+")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.refs import shorten_ref
-from orchestrator.domain.run.left_line import LeftLine
+from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.report.read_model import ReadModel
