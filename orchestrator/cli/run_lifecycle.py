@@ -10,9 +10,12 @@ from orchestrator.cli.arguments import VerbArguments
 from orchestrator.cli.engine_follower import Detached, follow_engine, start_background_engine
 from orchestrator.cli.output import convert_to_user_error, exit_with, print_message, print_object, warn_if_unsafe
 from orchestrator.cli.run_lookup import format_location_options
+from orchestrator.discovery.earlier_costs import collect_earlier_costs
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.errors import OrchestrateError
-from orchestrator.report.cost.budgets import may_spend_without_limit
+from orchestrator.report.cost.budgets import is_bounded_by_time, may_spend_without_limit
+from orchestrator.report.cost.earlier_runs import describe_earlier_costs, suggest_budget_usd
 from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
@@ -39,7 +42,7 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
             location, state = begin()
             warn_if_unsafe(state.is_unsafe)
             if needs_engine(location, state):
-                _warn_if_unlimited(predict_state(location, state))
+                _warn_if_unlimited(location, predict_state(location, state))
                 if detach:
                     return _start_in_background(location, as_json, where)
                 state = follow_engine(location, where=where)
@@ -60,9 +63,17 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
     return end.exit if end else 1
 
 
-def _warn_if_unlimited(state: RunState) -> None:
-    if may_spend_without_limit(state):
-        print_message("no budget: nothing bounds what the run may cost (--budget-usd USD, or usd under [budget])")
+def _warn_if_unlimited(location: RunLocation, state: RunState) -> None:
+    """Say that nothing bounds the cost of a run, what similar runs cost, and how to set a limit."""
+    if not may_spend_without_limit(state):
+        return
+    earlier = collect_earlier_costs(location.state, state.run.mode, state.run.run)
+    cost = add_lead("; ", describe_earlier_costs(earlier))
+    bound = "nothing"
+    if is_bounded_by_time(state):
+        bound = "nothing but time"
+    limit = f"--budget-usd {suggest_budget_usd(earlier):g}, or usd under [budget]"
+    print_message(f"no budget: {bound} bounds what the run may cost{cost} (set a limit: {limit})")
 
 
 @contextmanager

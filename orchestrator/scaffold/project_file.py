@@ -9,10 +9,12 @@ from pydantic import Field
 
 from orchestrator import workflows
 from orchestrator.config.layers import PROJECT_FILE, get_user_config_path
+from orchestrator.discovery.earlier_costs import collect_earlier_costs
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.recipe_draft import format_toml_text
-from orchestrator.project.options import Options, load_project_context, open_repository
+from orchestrator.project.options import Options, load_project_context, open_places, open_repository
+from orchestrator.report.cost.earlier_runs import describe_earlier_costs, suggest_budget_usd
 from orchestrator.report.read_model import Document
 from orchestrator.scaffold.environment import build_env_entries, survey_project
 from orchestrator.scaffold.recipe_file import write_new_file
@@ -67,7 +69,7 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         lines = []
         for line in findings.render_lines():
             lines.append(line.strip().replace("[[verify.check]]", "[gate]"))
-        text = render_project_toml(findings, refusal)
+        text = render_project_toml(findings, refusal) + await to_thread.run_sync(render_budget_proposal, options)
         project_file = ProjectFile(file=file, is_written=not request.is_dry, text=text, found=tuple(lines), to_do=_NEXT)
     else:
         file = repository.root / workflows.WORKFLOW_PATHS[request.forge]
@@ -101,6 +103,21 @@ def render_project_toml(findings: Findings, refusal: str = "") -> str:
     head = _HEAD.format(user=get_user_config_path({"HOME": "~"}))
     gate = "[gate]\n" + _render_gate(findings.command)
     return "\n".join([head, "\n".join(_render_findings(findings)), gate, _render_env(findings, refusal)])
+
+
+def render_budget_proposal(options: Options) -> str:
+    """Return a budget as a comment, with what earlier runs of the repository cost. Blocks."""
+    _, state = open_places(options)
+    earlier = collect_earlier_costs(state, "goal")
+    why = describe_earlier_costs(earlier) or "no run of this repository has ended yet"
+    user = get_user_config_path({"HOME": "~"})
+    lines = (
+        f"# A run may spend without a limit unless you set one; only you can, in {user}:",
+        f"# {why}.",
+        "# [budget]",
+        f"# usd = {suggest_budget_usd(earlier)}",
+    )
+    return "\n" + "\n".join(lines) + "\n"
 
 
 def _render_findings(findings: Findings) -> list[str]:

@@ -40,6 +40,7 @@ def test_a_project_gets_its_test_command_and_the_file_is_one_that_counts(tmp_pat
         "there is nothing to lend"
     )
     assert git(repo, "status", "--porcelain") == "?? orchestrate.toml"
+    assert "# [budget]\n# usd = 20.0\n" in (repo / "orchestrate.toml").read_text()
 
 
 def test_the_gate_names_no_environment_that_only_this_checkout_has(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a run may cost: 0 is refused, `unlimited` is a word, and a run without a limit says so."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,21 @@ def test_the_word_goes_over_a_configured_limit_and_the_run_says_that_it_has_none
     done = orchestrate(*words, "--budget-usd", "unlimited", cwd=tmp_path)
     assert (done.code, NO_BUDGET in done.err) == (0, True), done.err
     assert "budget: unlimited" in orchestrate("status", *words[-4:], cwd=tmp_path).out
+
+
+def test_a_run_without_a_limit_tells_what_earlier_ones_cost_at_its_start_and_in_status(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert orchestrate(*words, cwd=tmp_path).code == 0
+    write_script(tmp_path / "script.json", one("a")[:2])
+    stopped = orchestrate(*words, "--budget-usd", "unlimited", cwd=tmp_path)
+    assert stopped.code != 0, stopped.err
+    assert "the last run of this repository that ended cost" in stopped.err
+    status = json.loads(orchestrate("status", "--json", *words[-4:], cwd=tmp_path).out)
+    assert (status["unlimited"], status["earlier"]["runs"]) == (True, 1)
+    text = orchestrate("status", *words[-4:], cwd=tmp_path).out
+    assert "no budget bounds its dollars, tokens or calls; the last run" in text
+    assert f"orchestrate resume {status['run']} --budget-usd 20" in text
 
 
 def test_a_resume_refuses_zero_and_says_that_a_run_has_no_limit_any_more(

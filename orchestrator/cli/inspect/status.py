@@ -13,13 +13,14 @@ from orchestrator.cli.output import print_lines, print_object, warn_if_unsafe
 from orchestrator.cli.run_lookup import has_live_engine, pass_run_directory
 from orchestrator.cli.terminal.choices import add_color_option, wants_colour
 from orchestrator.journal.locations.disk_usage import measure_disk_usage
-from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.storage.projection import read_projection
 
 if TYPE_CHECKING:
     from orchestrator.domain.ids import SessionId
     from orchestrator.domain.run.state import RunState
     from orchestrator.journal.storage.event_reader import EventReader
+    from orchestrator.report.cost.model import EarlierCosts
     from orchestrator.report.log.last_event import LastSessionEvent
     from orchestrator.report.migration.burndown_text import BurndownGlyphs
     from orchestrator.report.run.model import RunStatus
@@ -121,7 +122,8 @@ def read_status(directory: RunDirectory) -> Iterator["RunStatus"]:
         status = build_status(state, directory.journal, is_live)
         from orchestrator.domain.frozen_model import copy_with_changes
 
-        yield copy_with_changes(status, is_live=is_live, disk=disk)
+        earlier = _find_earlier_costs(directory, status.mode, status.unlimited, status.outcome)
+        yield copy_with_changes(status, is_live=is_live, disk=disk, earlier=earlier)
 
 
 def print_status_object(directory: RunDirectory, require_mode: Callable[[str, str], None] | None = None) -> None:
@@ -153,7 +155,18 @@ def _read_stored_status(directory: RunDirectory) -> dict[str, Any] | None:
         return None
     if not is_live and status["exit"] is None:
         return None  # the engine that wrote it is gone, and it says that the run is running
-    return {**status, "is_live": is_live, "disk": _measure_disk(directory)}
+    found = _find_earlier_costs(directory, status["mode"], status.get("unlimited", False), status["outcome"])
+    earlier = found.as_object() if found else None
+    return {**status, "is_live": is_live, "disk": _measure_disk(directory), "earlier": earlier}
+
+
+def _find_earlier_costs(directory: RunDirectory, mode: str, is_unlimited: bool, outcome: str) -> "EarlierCosts | None":
+    """Return what other runs cost, for a run that nothing bounds and that has not ended."""
+    if not is_unlimited or outcome not in {"running", "paused"}:
+        return None
+    from orchestrator.discovery.earlier_costs import collect_earlier_costs
+
+    return collect_earlier_costs(StateDirectory(directory.path.parent.parent), mode, directory.run)
 
 
 def _measure_disk(directory: RunDirectory) -> dict[str, int | bool]:

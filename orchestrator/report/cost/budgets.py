@@ -38,6 +38,14 @@ def may_spend_without_limit(state: RunState) -> bool:
     return (recipe is None or recipe.needs_models) and not (limit.usd or limit.tokens or limit.calls)
 
 
+def is_bounded_by_time(state: RunState) -> bool:
+    """Return True if a budget of wall time or a time limit ends the run some day."""
+    time_limit_s = 0.0
+    for settings in (state.run.settings, *state.overrides):
+        time_limit_s = settings.get("run", {}).get("time_limit_s", time_limit_s)
+    return bool(time_limit_s or get_budget_limits(state).wall_s)
+
+
 def build_accounts(state: RunState) -> Accounts:
     """Return the run's accounts under those budgets."""
     return Accounts(state, get_budget_limits(state))

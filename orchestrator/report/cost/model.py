@@ -64,6 +64,19 @@ class BudgetUsage(AccountUsage):
     models: dict[str, AccountUsage]
 
 
+class EarlierCosts(ReadModel):
+    """The cost of earlier runs of the same kind that ended: the median and the largest of each amount.
+
+    `runs` is how many were looked at. Dollars are of those runs whose cost is wholly known, None without any.
+    """
+
+    runs: int
+    median_usd: float | None
+    largest_usd: float | None
+    median_tokens: int
+    largest_tokens: int
+
+
 class RiskAmount(Amount):
     """The possible cost of calls whose end nobody knows."""
 

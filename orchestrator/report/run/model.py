@@ -14,7 +14,7 @@ from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.run.width import WidthCause
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
-from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars
+from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars, EarlierCosts
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.rows.agent_row import FleetEntry
@@ -314,8 +314,9 @@ class RunStatus(RunFields, schema="orchestrate.status/1"):
     """The output of `status`: the result so far, the plan, budgets, and for a migration its `burndown`.
 
     `seq` is the last event it knows. `questions` are the ids of those that wait for a person. `is_live` and `disk`
-    are what the reader measures: the journal does not hold them. With a `filter` it has the rows of the `fleet` that
-    fit, of `fleet_of` in all.
+    are what the reader measures: the journal does not hold them. A run is `unlimited` if it calls models and no budget
+    bounds dollars, tokens or calls; until it ends, `earlier` is what others cost. With a `filter` it has the rows of
+    the `fleet` that fit, of `fleet_of` in all.
     """
 
     model_config = ConfigDict(extra="forbid")  # so that a status which another version stored is derived anew
@@ -323,6 +324,8 @@ class RunStatus(RunFields, schema="orchestrate.status/1"):
     is_live: bool = False
     seq: int
     budget: BudgetUsage
+    unlimited: bool = False
+    earlier: EarlierCosts | None = None
     plan: tuple[PlannedTask, ...]
     file_status: dict[FileStatus, int]
     steps: dict[str, float]

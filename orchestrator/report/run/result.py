@@ -13,7 +13,13 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.pull_request.description import get_head_receipts
-from orchestrator.report.cost.budgets import build_account_usage, build_accounts, build_budgets, build_usage_amount
+from orchestrator.report.cost.budgets import (
+    build_account_usage,
+    build_accounts,
+    build_budgets,
+    build_usage_amount,
+    may_spend_without_limit,
+)
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.run import model
 from orchestrator.report.run.condition import describe_condition
@@ -182,6 +188,7 @@ def build_status(state: RunState, journal: Path, is_at_work: bool | None = None)
         **build_run_result(state, journal, is_at_work).copy_fields(),
         seq=state.seq,
         budget=build_budgets(state),
+        unlimited=may_spend_without_limit(state),
         plan=tuple(_build_task(state, task, accounts) for task in state.tasks.values()),
         file_status=Counter(file.status for file in state.migration.files.values()),
         steps=state.migration.step_seconds,

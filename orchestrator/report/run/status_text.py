@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.run.width import WidthCause
+from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.money import format_cost, format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
+from orchestrator.report.cost.earlier_runs import describe_earlier_costs, suggest_budget_usd
 from orchestrator.report.cost.model import BudgetUsage, ShortAmount
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
@@ -32,6 +34,8 @@ def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYP
         yield f"  {_flatten(line)}"
     yield _render_spending(status)
     yield from _render_budget(status.budget)
+    if status.unlimited and status.outcome in {"running", "paused"}:
+        yield f"  {_describe_missing_budget(status)}"
     yield from _render_workers(status.workers)
     for line in render_contract_lines(status.contract):
         yield f"  {line}"
@@ -89,6 +93,13 @@ _WIDTH_WORDS: Mapping[WidthCause, str] = {
     WidthCause.REWORK: "as most of the last work was sent back, such as {}",
     WidthCause.RATE_LIMIT: "as the provider of {} asked for fewer calls",
 }
+
+
+def _describe_missing_budget(status: RunStatus) -> str:
+    """Return that no budget bounds a run that has not ended, what others cost, and how to set one."""
+    cost = add_lead("; ", describe_earlier_costs(status.earlier))
+    command = f"orchestrate resume {status.run} --budget-usd {suggest_budget_usd(status.earlier):g}"
+    return f"no budget bounds its dollars, tokens or calls{cost}; set one: {command}"
 
 
 def _format_used_dollars(used: Sequence[ShortAmount]) -> str:
