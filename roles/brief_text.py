@@ -81,10 +81,12 @@ def format_slice(task: Task) -> str:
 
 def format_planner_report(report: TaskReport) -> str:
     """Return what became of a task, for its planner; reasons and the words of its worker are fenced as data."""
-    kept: Sequence[str] = ()
+    more: list[str] = []
+    if report.clashes:
+        more.append(fence_text("clashes", "\n".join(report.clashes)))
     if report.kept:
-        kept = (f"its work is kept as {report.kept}, for people: no task can see it",)
-    return _format_report(report, kept, "report")
+        more.append(f"its work is kept as {report.kept}, for people: no task can see it")
+    return _format_report(report, more, "report")
 
 
 def format_judge_report(report: TaskReport) -> str:

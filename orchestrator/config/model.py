@@ -273,6 +273,7 @@ class MergeSettings(FrozenModel):
     """`[merge]`: how work of several tasks comes together on one branch."""
 
     union: tuple[Annotated[str, Field(pattern=r"^[^!\s\x00-\x1f][^\x00-\x1f]*$")], ...] = ()
+    freeze_after: NotNegative = 4
 
 
 class StateSettings(FrozenModel):

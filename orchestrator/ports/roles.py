@@ -30,7 +30,8 @@ class SessionFailure(FrozenModel):
 class TaskReport(FrozenModel):
     """The end of a task, as its planner is told; a judge of the whole is told the verdicts on it as well.
 
-    `kept` is the ref of work that did not land, `attempts` how often it was tried.
+    `kept` is the ref of work that did not land, `attempts` how often it was tried, `clashes` where it did not go
+    together with other work, in words.
     """
 
     task: Task
@@ -41,6 +42,7 @@ class TaskReport(FrozenModel):
     paths: tuple[str, ...] = ()
     kept: str = ""
     attempts: int = 0
+    clashes: tuple[str, ...] = ()
     verdicts: tuple[str, ...] = ()
     is_news: bool = True
 

@@ -15,6 +15,7 @@ from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Attempt, EndCause, TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.report.run.result import build_run_result
 from tests.running.goals import Bench, Hears, status, task
 from tests.running.projects import commit, git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, writes
@@ -81,6 +82,8 @@ async def test_the_loser_of_a_conflict_goes_on_from_its_own_work_and_is_shown_bo
     assert "left, right" in shown(bench, ended, "calc.py")
     settings = [one.event for one in recorded(ended) if isinstance(one.event, RefSetting)]
     assert [one.object for one in settings if "/starts/" in one.ref] == [second.start]
+    result = build_run_result(ended.state, ended.directory.journal)
+    assert [(one.path, one.clashes) for one in result.clashing] == [("calc.py", 1)]
 
 
 async def test_what_is_red_together_begins_with_both_merged_and_the_red_tests(bench: Bench) -> None:

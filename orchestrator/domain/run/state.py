@@ -316,6 +316,13 @@ class RunState:
             return self.earlier_s
         return max(self.settled_s, self.earlier_s + (self.last_at - self.epoch_at).total_seconds())
 
+    def list_clashing_files(self) -> list[tuple[str, int]]:
+        """Return the files in whose lines candidates clashed with what had landed, with how many did, most first."""
+        counts: Counter[str] = Counter()
+        for ejection in self.ejections:
+            counts.update(ejection.conflict)
+        return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
     def list_flaky_tests(self) -> list[tuple[str, int]]:
         """Return the tests with both outcomes on one tree, with the number of such trees, most first."""
         return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))

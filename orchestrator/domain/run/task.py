@@ -12,7 +12,6 @@ from pydantic import Field
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
 from orchestrator.domain.ownership.decisions import DecisionDraft
-from orchestrator.domain.run.clash import Clash
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.person_review import PersonReview
 
@@ -270,6 +269,21 @@ class Fork(FrozenModel):
     session: SessionId
     turn: int
     tree: TreeId | None
+
+
+class Clash(FrozenModel):
+    """The sides that an attempt brings together: the candidate that did not land, and what landed meanwhile.
+
+    `base` is what both began from, `candidate` the task's own work. `conflict` are the files that begin with conflict
+    markers or with one side alone, empty where the two merge and are red together. `landed` are the tasks that changed
+    what clashes. `number` counts the clashes of the task in a row, from 1.
+    """
+
+    base: CommitId
+    candidate: CommitId
+    conflict: tuple[str, ...] = ()
+    landed: tuple[TaskId, ...] = ()
+    number: int = 1
 
 
 class Attempt(FrozenModel):

@@ -32,6 +32,7 @@ from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task,
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
 from orchestrator.engine.goal.planner_news import has_tasks_under_way
+from orchestrator.engine.merging.hot_files import describe_clashes
 from orchestrator.engine.person_reviews import find_review_of_plan
 from orchestrator.engine.task_reports import build_task_report
 from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
@@ -201,7 +202,8 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
         if child.spec.id in run.goal.hidden_tasks:
             taken.append(get_task_key(child.spec.id))
             continue
-        report = build_task_report(child)
+        clashes = tuple(describe_clashes(run, child, context.config.merge.freeze_after))
+        report = build_task_report(child).model_copy(update={"clashes": clashes})
         if child.status.is_terminal:
             ended.append(report.model_copy(update={"is_news": child.end_number > state.seen_ends_before}))
         else:

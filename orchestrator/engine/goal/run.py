@@ -117,6 +117,7 @@ class GoalRun:
             settings.run.max_attempts,
             finish_only=self._limit is not None,
             verifier=settings.roles.verifier,
+            freeze_after=settings.merge.freeze_after,
             max_planners=settings.plan.max_planners,
             chain_lengths=self._get_chain_lengths(),
             woken=self._news.find_woken(state, anyio.current_time(), self._pause_s),

@@ -28,6 +28,7 @@ from orchestrator.engine.merging.clash_steps import (
     list_clashes,
     list_counted_exits,
 )
+from orchestrator.engine.merging.hot_files import FileQueue, find_hot_files
 from orchestrator.engine.verification.policy import is_verification_due
 
 
@@ -37,7 +38,7 @@ class ScheduleLimits:
 
     `verifier` says which tasks get tests of a verifier; None for no verifier at all. `woken` are planners that have
     waited long enough for more of what landed to be told of. Where not all can begin, tasks go first for which the most
-    waits, by `chain_lengths`.
+    waits, by `chain_lengths`. `freeze_after` is how often work clashes in a file until tasks take turns at it.
     """
 
     max_workers: int
@@ -47,6 +48,7 @@ class ScheduleLimits:
     woken: frozenset[TaskId] = frozenset()
     max_planners: int = 8
     chain_lengths: Mapping[TaskId, int] = field(default_factory=dict)
+    freeze_after: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,28 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
         if (verifying := VerifyTask(task.spec.id)) not in busy and _is_verification_due(task, bounds):
             wanted.append(verifying)
     wanted = _hold_planners_back(state, wanted, busy)
+    wanted = _hold_clashing_back(state, wanted, busy, bounds.freeze_after)
     if state.is_draining or bounds.finish_only:
         wanted = [action for action in wanted if _finishes_work(state, action)]
     wanted = _limit_actions(wanted, busy, _WORK, bounds.max_workers, bounds.chain_lengths)
     wanted = _limit_actions(wanted, busy, PlanRound, bounds.max_planners, bounds.chain_lengths)
     return [*wanted, *_list_landing(state, busy)]
+
+
+def _hold_clashing_back(
+    state: RunState, wanted: list[Action], busy: frozenset[Action], freeze_after: int
+) -> list[Action]:
+    """Return the actions without attempts at tasks that name a file in which work keeps clashing, but for one each."""
+    files = find_hot_files(state, freeze_after)
+    if not files:
+        return wanted
+    begun = [action.task for action in busy if isinstance(action, StartAttempt)]
+    waiting = FileQueue(state, files, begun)
+    kept = []
+    for action in wanted:
+        if not isinstance(action, StartAttempt) or waiting.admit_task(state.tasks[action.task]):
+            kept.append(action)
+    return kept
 
 
 def _list_busy_tasks(busy: frozenset[Action]) -> Iterator[TaskId]:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.run.clash import Clash
-from orchestrator.domain.run.task import Attempt
+from orchestrator.domain.run.task import Attempt, Clash
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.roles import ClashBrief, ContextPiece

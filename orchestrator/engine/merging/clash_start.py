@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.ids import CommitId, TaskId, parse_unit_id, parse_unit_task
-from orchestrator.domain.run.clash import Clash
 from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import Clash
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.merging.clash_steps import find_ejected_candidate, list_clashes
 from orchestrator.ports.effect import record_effect

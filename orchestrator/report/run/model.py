@@ -118,6 +118,13 @@ class FlakyTest(ReadModel):
     seen: int
 
 
+class ClashingFile(ReadModel):
+    """A file in whose lines work clashed with what had landed, and how many candidates did."""
+
+    path: str
+    clashes: int
+
+
 class RunSpending(Dollars):
     """The resources that a run used; dollars are None where part of them is unknown, `wall_s` is in seconds."""
 
@@ -184,10 +191,10 @@ class RunFields(Document):
     `sentence` is the outcome with its cause, `next` a command to type and what it does; empty while nobody is needed.
     `condition` is what the run does in the words that people read. `exit` is the exit code, None while the run works.
     `tasks` counts leaf tasks by every status. `causes` counts why they ended without landing. `flaky` begins with the
-    test seen on most trees. `pr` is the pull request opened last; `prs` are all of a migration that has one for each
-    group. `checks` is None if nobody waited for any, `merged` if nothing was merged. `merge_by` says how a person
-    merges what landed: a line for a shell, or where. `left_behind` are iterations that restarts left. `attempted`
-    lists what agents tried beyond their walls.
+    test seen on most trees, `clashing` with the file in which work clashed most often. `pr` is the pull request opened
+    last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for any, `merged`
+    if nothing was merged. `merge_by` says how a person merges what landed: a line for a shell, or where. `left_behind`
+    are iterations that restarts left. `attempted` lists what agents tried beyond their walls.
     """
 
     run: RunId
@@ -210,6 +217,7 @@ class RunFields(Document):
     files: RunFiles
     gate: GateComparison
     flaky: tuple[FlakyTest, ...]
+    clashing: tuple[ClashingFile, ...] = ()
     test_runs: int
     spent: RunSpending
     pr: PullRequestLink | None

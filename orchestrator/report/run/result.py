@@ -57,6 +57,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         files=_build_migration_files(state) if run.mode == "migration" else _build_goal_files(state),
         gate=_build_gate(state),
         flaky=tuple(model.FlakyTest(test=test, seen=seen) for test, seen in state.list_flaky_tests()),
+        clashing=_build_clashing_files(state),
         test_runs=state.test_runs,
         spent=_build_spending(state),
         pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
@@ -69,6 +70,13 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),
     )
+
+
+def _build_clashing_files(state: RunState) -> tuple[model.ClashingFile, ...]:
+    files = []
+    for path, clashes in state.list_clashing_files():
+        files.append(model.ClashingFile(path=path, clashes=clashes))
+    return tuple(files)
 
 
 def _get_outcome(state: RunState) -> model.ShownOutcome:

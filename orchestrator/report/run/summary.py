@@ -21,6 +21,7 @@ from orchestrator.report.task.receipt import quote_text
 _SHOWN = 20
 _MARKS = {"rejected": "✗", "needs_human": "✗", "reverted": "↶", "unchanged": "·", "skipped": "·"}
 _SHOWN_FLAKES = 5
+_SHOWN_CLASHES = 5
 _LINE_CHARS = 300
 
 
@@ -45,6 +46,7 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     yield from render_violation_lines(state)
     yield _render_tests(state, result.gate.baseline)
     yield from _render_flaky_tests(state)
+    yield from _render_clashing_files(state)
     yield _render_spending(state)
     yield from _render_pull_requests(state)
     yield from render_forge_lines(state)
@@ -140,6 +142,14 @@ def _render_flaky_tests(state: RunState) -> Iterator[str]:
     if tests:
         names = format_reason(join_limited(tests, _SHOWN_FLAKES))
         yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {names}"
+
+
+def _render_clashing_files(state: RunState) -> Iterator[str]:
+    files = []
+    for path, clashes in state.list_clashing_files():
+        files.append(f"{strip_controls(path)} ({clashes} ×)")
+    if files:
+        yield f"files in which work clashed ({len(files)}): {format_reason(join_limited(files, _SHOWN_CLASHES))}"
 
 
 def format_reason(text: str) -> str:

@@ -1,0 +1,85 @@
+"""Files in which work keeps clashing: tasks that name one are at work one after the other. Pure."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from orchestrator.domain.ids import TaskId, build_landing_item, parse_unit_task
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
+
+
+def find_hot_files(state: RunState, freeze_after: int) -> frozenset[str]:
+    """Return the files in which candidates of two tasks or more clashed so often; none where that is 0."""
+    if not freeze_after or len(state.ejections) < freeze_after:
+        return frozenset()
+    tasks: dict[str, set[TaskId]] = {}
+    for ejection in state.ejections:
+        for path in ejection.conflict:
+            tasks.setdefault(path, set()).add(parse_unit_task(ejection.unit))
+    found = []
+    for path, count in state.list_clashing_files():
+        if count >= freeze_after and len(tasks[path]) > 1:
+            found.append(path)
+    return frozenset(found)
+
+
+def list_named_files(task: TaskState, files: Collection[str]) -> Iterator[str]:
+    """Yield those of the files that the task's plan names, without wildcards, or that its work has changed."""
+    changed: Collection[str] = ()
+    if task.candidates:
+        changed = task.candidates[-1].paths
+    for file in sorted(files):
+        if file in task.spec.paths or file in changed:
+            yield file
+
+
+def describe_clashes(state: RunState, task: TaskState, freeze_after: int) -> Iterator[str]:
+    """Yield what the planner of a task has to know of where its work clashed, and of files that it has to wait for."""
+    hot = find_hot_files(state, freeze_after)
+    counts: Counter[str] = Counter()
+    for ejection in task.ejections:
+        counts.update(ejection.conflict)
+    for path, count in sorted(counts.items()):
+        yield f"its work clashed {count} times in {path} with what had landed"
+    totals = dict(state.list_clashing_files())
+    for path in list_named_files(task, hot):
+        yield (
+            f"work of several tasks clashed {totals[path]} times in {path}: tasks that name it are at work one after "
+            "the other; cut the work so that one task owns that file, or have one divide the file first"
+        )
+
+
+class FileQueue:
+    """The tasks that may begin an attempt although work keeps clashing in files that they name.
+
+    `files` are those files, `begun` the tasks whose attempts are beginning right now.
+    """
+
+    def __init__(self, state: RunState, files: frozenset[str], begun: Collection[TaskId]) -> None:
+        self._files = files
+        self._taken: set[str] = set()
+        if files:
+            for task in state.tasks.values():
+                if task.spec.id in begun or _is_under_way(state, task):
+                    self._taken.update(list_named_files(task, files))
+
+    def admit_task(self, task: TaskState) -> bool:
+        """Return True if no other task that names one of the files is under way, and take them for this one."""
+        named = set(list_named_files(task, self._files))
+        if named & self._taken:
+            return False
+        self._taken |= named
+        return True
+
+
+def _is_under_way(state: RunState, task: TaskState) -> bool:
+    """Return True if an attempt at the task is at work, judged or about to land, and waits for no person."""
+    match task.status:
+        case TaskStatus.RUNNING:
+            return True
+        case TaskStatus.JUDGING:
+            return task.verdict is None
+        case TaskStatus.QUEUED:
+            answer = state.approvals.get(build_landing_item(task.unit))
+            return task.ejection is None and (answer is None or answer.decision == "approve")
+    return False
