@@ -20,6 +20,7 @@ from orchestrator.engine.run_end import end_run
 from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.ports.ledger import record_notice_once
+from orchestrator.project.narrow_limits import find_narrow_limits
 from orchestrator.project.options import Options
 from orchestrator.run_control.control import RunLocation, needs_engine, prepare_resume
 from worktrees.errors import GitError
@@ -95,6 +96,7 @@ async def work_on_run(location: RunLocation, watcher: RunWatcher | None = None) 
             await settle_open_intents(context)
             context.on_recovered()
             await record_contract_change(context)
+            await record_narrow_limits(context)
             await _execute_unless_ended(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = convert_error(error)
@@ -141,6 +143,15 @@ async def execute_run(context: RunContext) -> None:
         from orchestrator.engine.goal.run import GoalRun
 
         await GoalRun(context, context.roles).run_to_end()
+
+
+async def record_narrow_limits(context: RunContext) -> None:
+    """Record once where a limit that was set leaves workers without a call."""
+    if context.roles is None or context.state.ended is not None:
+        return
+    for limit in find_narrow_limits(context.config):
+        code, subject = NoticeCode.NARROW_LIMIT, limit.key
+        await record_notice_once(context.journal, Noticed(level="warning", code=code, subject=subject, text=limit.text))
 
 
 async def record_contract_change(context: RunContext) -> None:

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
 from orchestrator.domain.budget.limits import RunLimits
@@ -112,8 +112,19 @@ class PriceSettings(Price):
     model_config = ConfigDict(alias_generator="{}_per_mtok".format)
 
 
+def _read_auto(value: object) -> object:
+    """Return 0 for the word "auto"."""
+    if value == "auto":
+        return 0
+    return value
+
+
+Concurrency = Annotated[NotNegative, BeforeValidator(_read_auto)]
+"""A number of calls under way; 0, which users may write as `auto`, follows another setting."""
+
+
 class RetrySettings(FrozenModel):
-    """`[retry]`"""
+    """`[retry]`. A `concurrency` of 0 follows `run.max_workers`, see `ProviderRules`."""
 
     tries: Positive
     base_s: Seconds
@@ -121,18 +132,21 @@ class RetrySettings(FrozenModel):
     retry_after_cap_s: Seconds
     timeout_tries: Positive
     deadline_s: Seconds
-    concurrency: Positive
+    concurrency: Concurrency
     breaker_failures: Positive = 5
     breaker_pause_s: Seconds = 30.0
     max_reply_mb: Positive = 2
 
 
 class ProviderSettings(FrozenModel):
-    """`[providers."KEY"]`; 0 means no limit of its own, an empty `pool` one of the provider's own name."""
+    """`[providers."KEY"]`; 0 means no limit of its own, for `concurrency` the one under `[retry]`.
+
+    An empty `pool` stands for one of the provider's own name.
+    """
 
     rpm: NotNegative = 0
     tpm: NotNegative = 0
-    concurrency: NotNegative = 0
+    concurrency: Concurrency = 0
     pool: str = ""
     judge_reserve: Annotated[float, Field(ge=0, lt=1)] = 0.05
 

@@ -20,6 +20,7 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.forge.factory import open_forge_repository
 from orchestrator.hands.local import open_local_hands
 from orchestrator.llm.router import ModelRouter
+from orchestrator.project.narrow_limits import find_narrow_limits
 from orchestrator.project.options import (
     Options,
     ProjectContext,
@@ -164,6 +165,8 @@ async def _check_models(project: ProjectContext) -> list[DoctorFinding]:
     used_keys = set()
     for _, settings in iterate_configured_models(config.roles):
         used_keys.add(rules.get_limits_key(settings.model, settings.api_base or None))
+    for limit in find_narrow_limits(config):
+        found.append(DoctorFinding(f"calls at {limit.key}", False, limit.text, is_warning=True))
     unused = sorted(set(config.providers) - used_keys)
     return found + [DoctorFinding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
 

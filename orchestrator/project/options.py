@@ -189,12 +189,21 @@ def build_retry_policy(config: Config) -> RetryPolicy:
     return RetryPolicy(**config.retry.model_dump(include=set(RetryPolicy.model_fields)))
 
 
+def count_callers(config: Config) -> int:
+    """Return how many workers, planners and verifiers may each have a call under way at the same time."""
+    callers = config.run.max_workers + config.plan.max_planners
+    if config.roles.verifier.is_active:
+        callers += config.run.max_workers
+    return callers
+
+
 def build_provider_rules(config: Config) -> ProviderRules:
     """Return the provider limits of `[providers]` and `[retry]`."""
     retry = config.retry
     rules = ProviderRules(
         by_key=config.providers,
         concurrency=retry.concurrency,
+        callers=count_callers(config),
         breaker_failures=retry.breaker_failures,
         breaker_pause_s=retry.breaker_pause_s,
         patience_s=retry.retry_after_cap_s,

@@ -32,6 +32,8 @@ class NoticeCode(StrEnum):
     """The step `subject` has a sandbox for each file."""
     COMMITS_LEFT_BEHIND = "commits-left-behind"
     """A restart left commits of other people behind; the ref `subject` keeps them."""
+    NARROW_LIMIT = "narrow-limit"
+    """Fewer calls may be under way at the provider `subject` than there may be workers."""
     PULL_REQUEST_DENIED = "pull-request-denied"
     """A person did not let the pull request for the commit `subject` be opened."""
     MERGE_DENIED = "merge-denied"

@@ -33,11 +33,14 @@ def _name_endpoint(name: str, api_base: str | None) -> str:
 class ProviderRules(FrozenModel):
     """The rules for the providers of a run. `judge_keys` are those that the judge may ask; None stands for all.
 
-    `patience_s` is how long a call waits for a provider that asked not to be called.
+    `concurrency` bounds the calls under way at each provider. Where it is 0, there is room for `callers` that are not
+    the judge, and for the judge's share on top. `patience_s` is how long a call waits for a provider that asked not to
+    be called.
     """
 
     by_key: Mapping[str, ProviderSettings] = Field(default_factory=dict)
     concurrency: int = 8
+    callers: int = 8
     breaker_failures: int = 5
     breaker_pause_s: float = 30.0
     patience_s: float = 900.0
@@ -58,12 +61,11 @@ class ProviderRules(FrozenModel):
         """Return the limits of a key; nothing is kept for a judge that never asks there."""
         found = self.get_settings(key)
         is_judged = self.judge_keys is None or key in self.judge_keys
-        return ProviderLimits(
-            concurrency=found.concurrency or self.concurrency,
-            rpm=found.rpm,
-            tpm=found.tpm,
-            judge_reserve=found.judge_reserve if is_judged else 0,
-        )
+        limits = ProviderLimits(rpm=found.rpm, tpm=found.tpm, judge_reserve=found.judge_reserve if is_judged else 0)
+        concurrency = found.concurrency or self.concurrency
+        if concurrency:
+            return limits.model_copy(update={"concurrency": concurrency})
+        return limits.with_room_for(self.callers)
 
 
 @dataclass(eq=False)

@@ -25,6 +25,13 @@ class ProviderLimits(FrozenModel):
     tpm: int = Field(0, ge=0)
     judge_reserve: float = Field(0.05, ge=0, lt=1)
 
+    def with_room_for(self, callers: int) -> "ProviderLimits":
+        """Return the limits under which so many calls may be under way beside what is kept for the judge."""
+        limits = self.model_copy(update={"concurrency": callers})
+        while limits.get_share(limits.concurrency, is_judge=False) < callers:
+            limits = limits.model_copy(update={"concurrency": limits.concurrency + 1})
+        return limits
+
     def get_share(self, limit: int, *, is_judge: bool) -> int:
         """Return what a caller may fill of a limit."""
         if is_judge or limit <= 1 or not self.judge_reserve:
