@@ -48,8 +48,8 @@ def format_report_digest(reports: Sequence[TaskReport], limit: int, form: Report
     text = _BoundedText(limit)
     text.add_part(" ".join(filter(None, (f"{_count_statuses(reports)}. This is a digest.", form.hint)))[:limit])
     _add_slices(text, _group_by_slice(reports), form)
-    told = _add_details(text, list(filter(_needs_look, reports)), form)
-    _add_lines(text, [report for report in reports if report.task.id not in told])
+    detailed = _add_details(text, list(filter(_needs_look, reports)), form)
+    _add_lines(text, [report for report in reports if report.task.id not in detailed])
     return text.join_parts()
 
 
@@ -129,9 +129,9 @@ def _add_slices(text: _BoundedText, slices: Sequence[_Slice], form: ReportForm) 
     room = int(text.room * _SLICES_SHARE)
     lines = _fit_lines(map(_format_slice_line, slices), room // 2, "slices")
     text.add_part("\n".join(lines))
-    said = {one.name: _say_in_short(one.own.handoff) for one in slices if one.own and one.own.handoff}
-    if said:
-        text.add_part(_fence_claims(said, room // 2, form.claims_label))
+    summaries = {one.name: _format_handoff_line(one.own.handoff) for one in slices if one.own and one.own.handoff}
+    if summaries:
+        text.add_part(_fence_claims(summaries, room // 2, form.claims_label))
 
 
 def _format_slice_line(one: _Slice) -> str:
@@ -150,7 +150,7 @@ def _count_statuses(reports: Sequence[TaskReport]) -> str:
     return f"{format_count(len(reports), 'task')}: {', '.join(words)}"
 
 
-def _say_in_short(handoff: Handoff) -> str:
+def _format_handoff_line(handoff: Handoff) -> str:
     """Return a handoff in one line."""
     parts = [handoff.summary]
     if handoff.remaining:
@@ -160,9 +160,9 @@ def _say_in_short(handoff: Handoff) -> str:
     return " ".join(" | ".join(parts).split())
 
 
-def _fence_claims(said: Mapping[TaskId, str], room: int, label: str) -> str:
-    share = min(room // len(said), _SAID_CHARS)
-    lines = [f"{name}: {_cut_text(words, share - len(name))}" for name, words in said.items()]
+def _fence_claims(summaries: Mapping[TaskId, str], room: int, label: str) -> str:
+    share = min(room // len(summaries), _SAID_CHARS)
+    lines = [f"{name}: {_cut_text(words, share - len(name))}" for name, words in summaries.items()]
     return f"What their planners say\n{fence_text(label, chr(10).join(_fit_lines(lines, room, 'slices')))}"
 
 
@@ -176,12 +176,12 @@ def _add_details(text: _BoundedText, reports: Sequence[TaskReport], form: Report
     parts = list(map(form.format_report, ordered))
     if sum(map(len, parts)) + 2 * len(parts) > room:
         parts = [form.format_report(_shorten_report(report)) for report in ordered]
-    told: set[TaskId] = set()
+    detailed: set[TaskId] = set()
     for report, part in zip(ordered, parts, strict=True):
         if len(part) <= room and text.add_part(part):
-            told.add(report.task.id)
+            detailed.add(report.task.id)
             room -= len(part) + 2
-    return frozenset(told)
+    return frozenset(detailed)
 
 
 def _shorten_report(report: TaskReport) -> TaskReport:
