@@ -124,7 +124,7 @@ def _compare_histories(directory: RunDirectory, journal: Path) -> ImportEffect:
     return "continued" if missing else "unchanged"
 
 
-RefMoves = dict[str, tuple[str, str | None]]
+RefMoves = dict[str, tuple[str | None, str | None]]
 
 
 async def _plan_ref_moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
@@ -139,19 +139,21 @@ async def _plan_ref_moves(repository: GitRepository, arrived: CheckedArchive) ->
         moves[ref] = (new, old)
         if old is not None and (backup := own.build_backup_ref(ref, old)):
             moves[backup] = (old, present.get(backup))
-    if manifest.head is not None:
-        await _move_branch(repository, arrived, moves)
+    await _move_branch(repository, arrived, moves)
     return {ref: move for ref, move in moves.items() if move[0] != move[1]}
 
 
 async def _move_branch(repository: GitRepository, arrived: CheckedArchive, moves: RefMoves) -> None:
-    """Make the PR branch or move it forward; leave it where it is if it holds what is to be landed already."""
+    """Make the PR branch or move it forward; leave it where it is if it holds what is to be landed already.
+
+    A branch that stands on what a restart left behind moves to where the run stands now; all of it came along.
+    """
     head, branch, git = arrived.manifest.head, arrived.manifest.branch, arrived.quarantine.git
     tip = await read_ref(repository.git, arrived.branch_ref)
-    assert head is not None
-    if tip is not None and await is_ancestor(git, head, tip):
+    is_left = tip is not None and await _is_left_behind(arrived, tip)
+    if not is_left and (head is None or (tip is not None and await is_ancestor(git, head, tip))):
         return
-    if tip is not None and not await is_ancestor(git, tip, head):
+    if head is not None and tip is not None and not is_left and not await is_ancestor(git, tip, head):
         raise UsageProblem(
             f"the branch {branch} stands at {tip[:12]} here and at {head[:12]} in the archive, and neither holds the "
             f"other; nothing was changed. Rename the one that is here (git branch -m {branch} NAME), then import again"
@@ -163,6 +165,17 @@ async def _move_branch(repository: GitRepository, arrived: CheckedArchive, moves
             "another branch, then import again"
         )
     moves[arrived.branch_ref] = (head, tip)
+
+
+async def _is_left_behind(arrived: CheckedArchive, tip: str) -> bool:
+    """Return True if a restart left a commit behind, and the run has not landed it again."""
+    head, git = arrived.manifest.head, arrived.quarantine.git
+    if head is not None and await is_ancestor(git, tip, head):
+        return False
+    for line in arrived.history.state.goal.left_lines:
+        if await is_ancestor(git, tip, line.tip):
+            return True
+    return False
 
 
 async def _put_in_place(

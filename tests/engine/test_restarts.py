@@ -1,7 +1,9 @@
 """A judge that begins a goal anew: the branch goes back, what is left is kept, and planning begins afresh."""
 
+import threading
 from typing import TypeVar
 
+import anyio
 import pytest
 
 from orchestrator.app.replay_models import ReplayOptions
@@ -14,6 +16,9 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.project.options import Options
+from orchestrator.report.run.summary import render_summary_lines
+from orchestrator.run_control.diffs import render_change
+from orchestrator.run_control.transfer import export_run_archive, import_run_archive
 from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench, When, status, task
 from tests.running.projects import git
@@ -59,6 +64,8 @@ async def test_after_a_restart_the_branch_holds_nothing_of_the_first_iteration_a
     assert [status(ended, name) for name in "abc"] == [TaskStatus.DISCARDED] * 2 + [TaskStatus.MERGED]
     assert state.landed_units == {"c@1"}
     assert len(state.landed_at) == len(state.landings) == 1
+    assert f"kept in {left.kept}" in "\n".join(render_summary_lines(state))
+    assert "b.txt" in await render_change(bench.repository, state, "iterations/1", None, stat=True)
     begun = events(ended, IterationStarted)[-1]
     assert (begun.forget, begun.reasons) == (True, ("another way is needed",))
 
@@ -112,3 +119,25 @@ async def test_a_pushed_branch_moves_away_from_what_a_restart_left(bench: Bench)
     ended = await bench.run(*RESTARTED, pr={"push": "origin"}, when=When("rewind.finished", push))
     assert ended.exit_code == 0, ended.error
     assert git(remote, "rev-parse", ended.state.run.branch) == ended.state.head
+
+
+async def test_an_import_moves_a_branch_away_from_what_a_restart_left(bench: Bench) -> None:
+    early, late, clone = bench.root / "early.tar.gz", bench.root / "late.tar.gz", bench.root / "clone"
+    git(bench.root, "clone", "-q", str(bench.repository), str(clone))
+    here = Options(bench.repository, {"state": {"dir": str(bench.root / "state")}})
+    there = Options(clone, {"state": {"dir": str(bench.root / "elsewhere")}})
+
+    def export(_: object) -> None:
+        thread = threading.Thread(target=anyio.run, args=(export_run_archive, here, "latest", early))
+        thread.start()
+        thread.join()
+
+    ended = await bench.run(*RESTARTED, when=When("iteration.judged", export))
+    assert ended.exit_code == 0, ended.error
+    await export_run_archive(here, "latest", late)
+    branch = ended.state.run.branch
+    await import_run_archive(there, early, None)
+    assert files(Bench(bench.root, clone), branch) == {"a.txt", "b.txt"}
+    await import_run_archive(there, late, None)
+    assert git(clone, "rev-parse", branch) == ended.state.head
+    assert files(Bench(bench.root, clone), ended.state.goal.left_lines[0].kept) == {"a.txt", "b.txt"}

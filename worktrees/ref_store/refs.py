@@ -71,15 +71,20 @@ async def _do_refs_match(git: Git, refs: Mapping[str, str]) -> bool:
     return True
 
 
-async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reason: str) -> None:
+async def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], reason: str) -> None:
     """Move many refs, all or none: each name with what it is to point at and what it points at now (None: nothing).
+
+    One that is to point at nothing is removed.
 
     Raises:
         GitError: one of them points elsewhere by now, is locked, or cannot exist beside another ref.
     """
     lines = []
     for ref, (new, old) in moves.items():
-        lines.append(_format_update(ref, new, old))
+        if new is not None:
+            lines.append(_format_update(ref, new, old))
+        elif old is not None:
+            lines.append(f"{_format_deletion(ref)}{old}")
     if lines:
         await git.run("update-ref", "-z", "-m", reason, "--stdin", stdin=encode_records(lines))
 

@@ -25,6 +25,11 @@ class LeftIteration(ReadModel):
     tasks: tuple[TaskId, ...]
     foreign: int
 
+    @property
+    def task_names(self) -> str:
+        """The tasks in one line."""
+        return join_limited(self.tasks, _SHOWN)
+
 
 def build_left_iterations(state: RunState) -> tuple[LeftIteration, ...]:
     """Return what each restart left behind, oldest first."""
@@ -37,7 +42,7 @@ def render_left_lines(run: str, left: tuple[LeftIteration, ...], where: str = ""
         what = f"{format_count(len(line.tasks), 'task')} of iteration {line.iteration}"
         if line.foreign:
             what += f" and {format_count(line.foreign, 'commit')} of other people"
-        named = add_lead(" (", join_limited(line.tasks, _SHOWN), ")")
+        named = add_lead(" (", line.task_names, ")")
         command = f"orchestrate diff {run} {shorten_ref(line.kept)}{where}"
         yield f"a restart left {what} behind{named}, kept in {line.kept}: {command}"
 

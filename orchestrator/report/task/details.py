@@ -22,6 +22,7 @@ from orchestrator.report.judging.reruns import list_reruns
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.read_model import Document, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
+from orchestrator.report.run.left_lines import build_left_iterations, render_left_lines
 from orchestrator.report.run.model import CriterionResult
 from orchestrator.report.run.next_step import suggest_file_step, suggest_next_step, suggest_task_step
 from orchestrator.report.run.outcome_sentence import describe_run_outcome, describe_task_outcome
@@ -210,7 +211,8 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
         yield from _render_answer_lines(state, build_unit_id(spec.id, attempt.number))
         yield from _render_violation_lines(state, task, attempt.number)
     if spec.id == ROOT_TASK:
-        for line in render_iteration_lines(state):
+        left = render_left_lines(state.run.run, build_left_iterations(state))
+        for line in (*render_iteration_lines(state), *left):
             yield f"  {line}"
 
 
