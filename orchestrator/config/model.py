@@ -288,6 +288,7 @@ class MergeSettings(FrozenModel):
 
     union: tuple[Annotated[str, Field(pattern=r"^[^!\s\x00-\x1f][^\x00-\x1f]*$")], ...] = ()
     freeze_after: NotNegative = 4
+    probe_s: SecondsOrNone = 30.0
 
 
 class StateSettings(FrozenModel):

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.landing import RefSetting
+from orchestrator.domain.event.landing import ClashForeseen, RefSetting
 from orchestrator.domain.event.work import AttemptStarted, SessionStarted, VerdictGiven
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
@@ -182,6 +182,28 @@ async def test_lines_that_both_sides_add_to_a_listed_file_are_kept_without_a_mod
     assert [status(ended, name) for name in ("a", "b")] == [TaskStatus.MERGED] * 2
     assert ended.state.ejections == []
     assert sorted(shown(bench, ended, "CHANGELOG.md").splitlines()) == ["- a", "- b"]
+
+
+async def test_work_under_way_that_would_conflict_is_seen_before_it_is_finished(bench: Bench) -> None:
+    seen: list[str] = []
+
+    def note(event: Any) -> None:
+        if isinstance(event, ClashForeseen) and event.partners and event.paths:
+            seen.append(f"{event.unit} {event.partners[0]} {event.paths[0]}")
+
+    waits = "sleep 3"
+    items: list[ScriptedReply] = []
+    for name in ("left", "right"):
+        mark, *rest = marks(name)
+        items += [mark, uses("worker", name, "shell", command=waits), *rest]
+    ended = await bench.run(
+        *(plans("root", {"key": "left"}, {"key": "right"}), *items, planner_ends(), judges()),
+        when=Hears(note),
+        merge={"probe_s": 0.3},
+    )
+    assert ended.exit_code == 0
+    assert seen == ["left@1 right@1 calc.py"], "once, not at each look"
+    assert ended.state.list_clashes_ahead() == [], "nobody is at work any more"
 
 
 def appends(name: str) -> list[ScriptedReply]:

@@ -51,19 +51,40 @@ async def write_merge(git: Git, base: str, ours: str, theirs: str, union: Sequen
     Raises:
         GitError: one of them is no commit.
     """
+    sides, fields = await _merge_sides(git, base, ours, theirs, union)
+    tree, *rest = fields
+    paths, messages = parse_conflicts(rest)
+    if not paths:
+        return WrittenMerge(tree)
+    return WrittenMerge(await _name_sides(git, tree, paths, sides), paths, messages)
+
+
+async def find_conflicts(git: Git, base: str, ours: str, theirs: str, union: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the paths that would conflict if what changed from `base` to `theirs` were applied onto `ours`.
+
+    All three are trees or commits.
+
+    Raises:
+        GitError: one of them does not exist.
+    """
+    _, fields = await _merge_sides(git, base, ours, theirs, union)
+    return parse_conflicts(fields[1:])[0]
+
+
+async def _merge_sides(
+    git: Git, base: str, ours: str, theirs: str, union: Sequence[str]
+) -> tuple[tuple[str, str], list[str]]:
+    """Return the commits of the two sides, and what git writes about their merge: the tree, paths, messages."""
     first = await _commit_alone(git, base, ())
     sides = (await _commit_alone(git, ours, (first,)), await _commit_alone(git, theirs, (first,)))
     options = ("--write-tree", "-z", "--name-only", "--messages")
     with prepare_merging(git, union) as able:
         marking = replace(able, overrides=(*able.overrides, ("merge.conflictStyle", "diff3")))
         done = await marking.run("merge-tree", *options, *sides, ok=(0, 1))
-    tree, *rest = done.text.split("\0")
-    if not tree:
+    fields = done.text.split("\0")
+    if not fields[0]:
         raise build_unmergeable_error(ours, theirs)
-    if not done.exit_code:
-        return WrittenMerge(tree)
-    paths, messages = parse_conflicts(rest)
-    return WrittenMerge(await _name_sides(git, tree, paths, sides), paths, messages)
+    return sides, fields if done.exit_code else fields[:1]
 
 
 async def _commit_alone(git: Git, commit: str, parents: Sequence[str]) -> str:

@@ -52,6 +52,17 @@ class UnitEjected(Event, kind="unit.ejected"):
     is_vetoed: bool = False
 
 
+class ClashForeseen(Event, kind="clash.foreseen"):
+    """Work that is under way would conflict in `paths`: with other such work, or with the branch if it has no partner.
+
+    Without `paths` it would conflict no more.
+    """
+
+    unit: UnitId
+    partners: tuple[UnitId, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
 class Landing(FrozenModel):
     """What lands on the PR branch: `new` is the commit it moves to.
 

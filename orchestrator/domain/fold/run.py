@@ -296,6 +296,8 @@ def _(event: work.ToolReturned, state: RunState) -> None:
 @apply_run_event.register
 def _(event: work.TurnEnded, state: RunState) -> None:
     update_session(state, event.session, turns=event.turn + 1)
+    if event.tree is not None:
+        update_session(state, event.session, tree=event.tree)
 
 
 @apply_run_event.register
@@ -327,6 +329,15 @@ def _(event: landing.UnitEjected, state: RunState) -> None:
         state.width = state.width.reduce_share(WidthCause.CONFLICT, ", ".join(event.conflict[:3]), state.last_at)
     elif not event.difference.is_unsettled:
         state.width = state.width.reduce_share(WidthCause.RED_TOGETHER, event.unit, state.last_at)
+
+
+@apply_run_event.register
+def _(event: landing.ClashForeseen, state: RunState) -> None:
+    pair = (event.unit, event.partners)
+    others = [one for one in state.foreseen_clashes if (one.unit, one.partners) != pair]
+    if event.paths:
+        others.append(event)
+    state.foreseen_clashes = tuple(others)
 
 
 @apply_run_event.register

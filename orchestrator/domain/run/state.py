@@ -15,11 +15,11 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
-from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.event.landing import ClashForeseen, LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, GrantDecided, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.ownership.decisions import Decision
@@ -130,8 +130,9 @@ def _pick_last(found: Sequence[_OfAttempt], number: int) -> _OfAttempt | None:
 class SessionState(FrozenModel):
     """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries.
 
-    `attempt` is the number of the task's latest attempt when it began, 0 before the first. `spent` is what its replies
-    cost, `at_risk` what calls may have cost that ended without one.
+    `attempt` is the number of the task's latest attempt when it began, 0 before the first. `tree` is its workspace
+    after the last turn that has one. `spent` is what its replies cost, `at_risk` what calls may have cost that
+    ended without one.
     """
 
     session: SessionId
@@ -143,6 +144,7 @@ class SessionState(FrozenModel):
     failures: int = 0
     ended: Exit | None = None
     attempt: int = 0
+    tree: TreeId | None = None
     spent: Usage = Field(default_factory=Usage)
     at_risk: Usage = Field(default_factory=Usage)
 
@@ -215,6 +217,8 @@ class RunState:
     """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
     trials: list[TrialJudged] = field(default_factory=list)
     ejections: list[UnitEjected] = field(default_factory=list)
+    foreseen_clashes: tuple[ClashForeseen, ...] = ()
+    """The latest word on each pair of attempts that would conflict; some of them have ended since."""
     landings: list[LandingFinished] = field(default_factory=list)
     landed_at: list[datetime] = field(default_factory=list)
     """The time of each of `landings`."""
@@ -322,6 +326,15 @@ class RunState:
         for ejection in self.ejections:
             counts.update(ejection.conflict)
         return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+    def list_clashes_ahead(self) -> list[ClashForeseen]:
+        """Return the conflicts that are foreseen among attempts at work, and between them and the branch."""
+        at_work = {task.unit for task in self.tasks.values() if task.status == TaskStatus.RUNNING}
+        found = []
+        for clash in self.foreseen_clashes:
+            if at_work.issuperset((clash.unit, *clash.partners)):
+                found.append(clash)
+        return found
 
     def list_flaky_tests(self) -> list[tuple[str, int]]:
         """Return the tests with both outcomes on one tree, with the number of such trees, most first."""

@@ -27,6 +27,7 @@ from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
+from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
@@ -67,6 +68,7 @@ class GoalRun:
         run = self._context.state.run
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             require_not_stopping(self._context)
+            tasks.start_soon(ClashProbe(self._context).watch_attempts)
             receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
             if ROOT_TASK not in self._context.state.tasks:
                 is_new = self._context.state.goal.contract is None

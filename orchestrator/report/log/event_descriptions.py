@@ -247,6 +247,12 @@ def _(event: run.IterationReopened) -> str:
 
 
 @describe_event.register
+def _(event: landing.ClashForeseen) -> str:
+    other = ", ".join(event.partners) or "what has landed"
+    return f"{event.unit} and {other} would conflict in {', '.join(event.paths) or 'no file any more'}"
+
+
+@describe_event.register
 def _(event: landing.UnitEjected) -> str:
     return f"ejected {event.unit}{add_lead(': conflicts in ', ', '.join(event.conflict))}"
 

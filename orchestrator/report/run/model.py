@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from orchestrator.domain.event.run import RunOutcome
-from orchestrator.domain.ids import CommitId, RunId, TaskId
+from orchestrator.domain.ids import CommitId, RunId, TaskId, UnitId
 from orchestrator.domain.judging.check import TestCounts
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.verdict import VerdictKind
@@ -125,6 +125,14 @@ class ClashingFile(ReadModel):
     clashes: int
 
 
+class ClashAhead(ReadModel):
+    """Attempts at work whose changes would conflict in `paths`; with what has landed where `other` is None."""
+
+    unit: UnitId
+    other: UnitId | None
+    paths: tuple[str, ...]
+
+
 class RunSpending(Dollars):
     """The resources that a run used; dollars are None where part of them is unknown, `wall_s` is in seconds."""
 
@@ -191,10 +199,11 @@ class RunFields(Document):
     `sentence` is the outcome with its cause, `next` a command to type and what it does; empty while nobody is needed.
     `condition` is what the run does in the words that people read. `exit` is the exit code, None while the run works.
     `tasks` counts leaf tasks by every status. `causes` counts why they ended without landing. `flaky` begins with the
-    test seen on most trees, `clashing` with the file in which work clashed most often. `pr` is the pull request opened
-    last; `prs` are all of a migration that has one for each group. `checks` is None if nobody waited for any, `merged`
-    if nothing was merged. `merge_by` says how a person merges what landed: a line for a shell, or where. `left_behind`
-    are iterations that restarts left. `attempted` lists what agents tried beyond their walls.
+    test seen on most trees, `clashing` with the file in which work clashed most often; `clashes_ahead` are those that
+    work under way would come to. `pr` is the pull request opened last; `prs` are all of a migration that has one for
+    each group. `checks` is None if nobody waited for any, `merged` if nothing was merged. `merge_by` says how a person
+    merges what landed: a line for a shell, or where. `left_behind` are iterations that restarts left. `attempted` lists
+    what agents tried beyond their walls.
     """
 
     run: RunId
@@ -218,6 +227,7 @@ class RunFields(Document):
     gate: GateComparison
     flaky: tuple[FlakyTest, ...]
     clashing: tuple[ClashingFile, ...] = ()
+    clashes_ahead: tuple[ClashAhead, ...] = ()
     test_runs: int
     spent: RunSpending
     pr: PullRequestLink | None

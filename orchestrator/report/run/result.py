@@ -58,6 +58,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         gate=_build_gate(state),
         flaky=tuple(model.FlakyTest(test=test, seen=seen) for test, seen in state.list_flaky_tests()),
         clashing=_build_clashing_files(state),
+        clashes_ahead=_build_clashes_ahead(state),
         test_runs=state.test_runs,
         spent=_build_spending(state),
         pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
@@ -77,6 +78,14 @@ def _build_clashing_files(state: RunState) -> tuple[model.ClashingFile, ...]:
     for path, clashes in state.list_clashing_files():
         files.append(model.ClashingFile(path=path, clashes=clashes))
     return tuple(files)
+
+
+def _build_clashes_ahead(state: RunState) -> tuple[model.ClashAhead, ...]:
+    clashes = []
+    for clash in state.list_clashes_ahead():
+        other = next(iter(clash.partners), None)
+        clashes.append(model.ClashAhead(unit=clash.unit, other=other, paths=clash.paths))
+    return tuple(clashes)
 
 
 def _get_outcome(state: RunState) -> model.ShownOutcome:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from orchestrator.domain.event.landing import ClashForeseen
 from orchestrator.domain.judging.check import TestCounts
 from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.run.state import RunState, TaskState
@@ -47,6 +48,7 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     yield _render_tests(state, result.gate.baseline)
     yield from _render_flaky_tests(state)
     yield from _render_clashing_files(state)
+    yield from _render_clashes_ahead(state)
     yield _render_spending(state)
     yield from _render_pull_requests(state)
     yield from render_forge_lines(state)
@@ -150,6 +152,18 @@ def _render_clashing_files(state: RunState) -> Iterator[str]:
         files.append(f"{strip_controls(path)} ({clashes} ×)")
     if files:
         yield f"files in which work clashed ({len(files)}): {format_reason(join_limited(files, _SHOWN_CLASHES))}"
+
+
+def _render_clashes_ahead(state: RunState) -> Iterator[str]:
+    for clash in state.list_clashes_ahead()[:_SHOWN_CLASHES]:
+        yield f"work under way would clash: {_format_clash_ahead(clash)}"
+
+
+def _format_clash_ahead(clash: ClashForeseen) -> str:
+    """Return the two sides of a conflict that is foreseen, and the files."""
+    other = strip_controls(", ".join(clash.partners)) or "what has landed"
+    files = format_reason(join_limited(map(strip_controls, clash.paths), _SHOWN_CLASHES))
+    return f"{strip_controls(clash.unit)} and {other} in {files}"
 
 
 def format_reason(text: str) -> str:
