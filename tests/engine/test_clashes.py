@@ -16,6 +16,7 @@ from orchestrator.domain.run.task import Attempt, EndCause, TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.report.run.result import build_run_result
+from orchestrator.report.task.details import render_task_history
 from tests.running.goals import Bench, Hears, status, task
 from tests.running.projects import commit, git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, writes
@@ -84,6 +85,8 @@ async def test_the_loser_of_a_conflict_goes_on_from_its_own_work_and_is_shown_bo
     assert [one.object for one in settings if "/starts/" in one.ref] == [second.start]
     result = build_run_result(ended.state, ended.directory.journal)
     assert [(one.path, one.clashes) for one in result.clashing] == [("calc.py", 1)]
+    details = "\n".join(render_task_history(ended.state, loser(ended)))
+    assert f"which clashed with what landed ({winner}): calc.py" in details
 
 
 async def test_what_is_red_together_begins_with_both_merged_and_the_red_tests(bench: Bench) -> None:

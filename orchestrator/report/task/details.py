@@ -12,7 +12,7 @@ from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import Clash, TaskStatus
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
@@ -207,6 +207,8 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
     for attempt in task.attempts:
         model = shorten_model_name(attempt.model)
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}"
+        if attempt.clash is not None:
+            yield f"  {_describe_clash(attempt.clash)}"
         yield from _render_attempt_lines(state, task, attempt.number)
         yield from _render_answer_lines(state, build_unit_id(spec.id, attempt.number))
         yield from _render_violation_lines(state, task, attempt.number)
@@ -214,6 +216,13 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
         left = render_left_lines(state.run.run, build_left_iterations(state))
         for line in (*render_iteration_lines(state), *left):
             yield f"  {line}"
+
+
+def _describe_clash(clash: Clash) -> str:
+    """Return what an attempt brings together: the task's own work, and what landed meanwhile."""
+    landed = join_limited(map(to_one_line, clash.landed), _SHOWN_NAMES) or "commits of people"
+    where = join_limited(map(to_one_line, clash.conflict), _SHOWN_NAMES) or "tests that are red together"
+    return f"goes on from {clash.candidate[:12]}, which clashed with what landed ({landed}): {where}"
 
 
 def _render_attempt_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
