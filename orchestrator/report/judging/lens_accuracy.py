@@ -151,12 +151,12 @@ class VoteLog:
                 else:
                     spent = Usage()
                 if vote.decision == "approve":
-                    escapes = frozenset(self._escapes(unit, votes))
+                    escapes = frozenset(self._escapes(state, unit, votes))
                     yield VoteOutcome(vote, spent, escapes, is_open=not escapes and unit not in self._landed)
                 else:
                     yield VoteOutcome(vote, spent, was_false=vote.decision in VETOES and after_all)
 
-    def _escapes(self, unit: ids.UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
+    def _escapes(self, state: RunState, unit: ids.UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
         """Yield the signs that an approved unit was bad."""
         if unit in self._red:
             yield "ejected"
@@ -164,8 +164,18 @@ class VoteLog:
             yield "other-lens"
         if ids.build_landing_item(unit) in self._denied:
             yield "denied"
-        if self._landed.get(unit) in self._restarted:
+        if unit in self._landed and self._was_left_behind(state, unit):
             yield "restarted"
+
+    def _was_left_behind(self, state: RunState, unit: ids.UnitId) -> bool:
+        """Return True if a restart left a landed unit behind.
+
+        OLD JOURNALS: nothing left the branch, and the restart blamed all that its iteration had landed.
+        """
+        iterations = {line.iteration for line in state.goal.left_lines}
+        if iterations and unit not in state.landed_units:
+            return True
+        return self._landed[unit] in self._restarted - iterations
 
 
 def build_lens_records(held: Iterable[VoteOutcome]) -> list[LensRecord]:
