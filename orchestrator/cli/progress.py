@@ -27,7 +27,7 @@ _NOTABLE = {
     "task.ended",
 }
 _NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
-_NOTABLE |= {"approval.requested", "approval.decided", "command.taken"}
+_NOTABLE |= {"approval.requested", "approval.decided", "command.taken", "rewind.finished"}
 
 
 class ProgressWatcher(ABC):
