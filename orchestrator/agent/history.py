@@ -41,6 +41,17 @@ class Turn:
     nudge: str = ""
     failed: bool = False
     finish_reason: str = ""
+    _built: dict[tuple[int, bool, str], tuple[Message, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def build_messages(self, index: int, *, is_elided: bool) -> tuple[Message, ...]:
+        """Return the messages of the turn at a place of its conversation; kept, as each request has them again.
+
+        Call it only once all its tools have returned.
+        """
+        key = (index, is_elided, self.nudge)
+        if key not in self._built:
+            self._built = {key: tuple(_build_turn_messages(self, index, is_elided=is_elided))}
+        return self._built[key]
 
     @property
     def chars(self) -> int:
@@ -75,7 +86,7 @@ class SessionHistory:
             first, messages = len(self.opening.list_all_turns()), self.opening._build_conversation(elided)
         messages.append(Message(role="user", text=self.brief))
         for index, turn in enumerate(self.turns, start=first):
-            messages += _build_turn_messages(turn, index, is_elided=index < elided)
+            messages += turn.build_messages(index, is_elided=index < elided)
         return messages
 
     def count_characters(self, context_tokens: int) -> int:

@@ -39,7 +39,9 @@ async def find_mutant_findings(
 
 
 def _choose_mutants(changes: CandidateChanges, limit: int) -> tuple[Mutant, ...]:
-    """Return the mutants of a change; what makes them is loaded only here, as that takes a while. Blocks."""
+    """Return the mutants of a change; what makes them takes a while to load, so only where Python changed. Blocks."""
+    if not any(line.path.endswith(".py") for line in changes.lines):
+        return ()
     from orchestrator.judge.mutation.choice import choose_mutants
 
     return choose_mutants(changes.files, changes.lines, limit)
