@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from orchestrator.domain.ids import CommitId, Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.execution.command_slots import CommandSlots
 from orchestrator.hands.files.session_folder import open_session, remove_old_logs, run_orphan_reaper
 from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
@@ -67,7 +68,7 @@ class LocalHands:
 
     def describe_policy(self, policy: SandboxPolicy) -> Mapping[str, str]:
         """Return a policy of this host in words, for example that of another tier."""
-        commands = self.refusal_reason or f"run, {self._host.slots.total_tokens} at a time"
+        commands = self.refusal_reason or f"run, {self._host.slots.total} at a time"
         backend = self._selected.backend
         unbound = {"not bound": "; ".join(self.notices)} if self.notices else {}
         words = format_policy(policy, backend.description if backend else "", commands)
@@ -146,7 +147,7 @@ async def open_local_hands(
             backend=selected.backend,
             refusal=selected.refusal,
             origin=origin,
-            slots=anyio.CapacityLimiter(slots or len(os.sched_getaffinity(0))),
+            slots=CommandSlots(slots or len(os.sched_getaffinity(0))),
             tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,

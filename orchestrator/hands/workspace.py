@@ -14,6 +14,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
 from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
+from orchestrator.hands.execution.command_slots import CommandSlots
 from orchestrator.hands.files import shadow_git, workspace_files
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
 from orchestrator.hands.network.registries import RegistrySource
@@ -43,7 +44,7 @@ class WorkspaceHost:
     backend: Backend | None
     refusal: str | None
     origin: shadow_git.ShadowOrigin
-    slots: anyio.CapacityLimiter
+    slots: CommandSlots
     tasks: TaskGroup
     session: Path
     logs: Path
@@ -232,7 +233,7 @@ class LocalWorkspace:
     async def _run_call(self, backend: Backend, call: CommandCall) -> None:
         try:
             with call.scope:
-                async with self._get_turn_lock(), self._host.slots:
+                async with self._get_turn_lock(), self._host.slots.hold_slot(is_agent=call.command.is_agent):
                     call.result = await self._execute(backend, call)
         finally:
             call.finish_call()

@@ -27,7 +27,7 @@ class ShellCommand(FrozenModel):
     read-only. `files` names files that the command writes outside the workspace and the caller wants back:
     variable name → file name; the command finds each path in the environment variable. `stdin` is what it reads on
     its standard input. `tier` is how much it may reach. With `is_watched` its result names the files that it
-    opened and wrote.
+    opened and wrote. One that an agent asked for (`is_agent`) lets the harness's own go first.
     """
 
     line: str
@@ -40,6 +40,7 @@ class ShellCommand(FrozenModel):
     stdin: str = ""
     tier: Tier = Tier.COMMANDS
     is_watched: bool = False
+    is_agent: bool = False
 
 
 class MountPoint(FrozenModel):

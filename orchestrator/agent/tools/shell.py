@@ -35,6 +35,7 @@ def build_shell_tool(
             output_bytes=output_bytes,
             writable=is_writing,
             tier=tier(),
+            is_agent=True,
         )
         result, output = await run_and_read(workspace, command)
         text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
