@@ -2,11 +2,11 @@
 
 from orchestrator.domain.event.run import RunEndCause, RunEnded, RunOutcome
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 
-_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
+_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED, EndCause.LEFT_BEHIND})
 _SHOWN = 10
 _FAILED: tuple[RunOutcome, ...] = ("rejected", "nothing-changed", "failed", "cancelled")
 OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {"done": 0, "partial": 3, "blocked": 6, **dict.fromkeys(_FAILED, 4)}
@@ -19,8 +19,6 @@ def describe_infrastructure_stops(state: RunState) -> str:
     """
     stopped = []
     for task in state.tasks.values():
-        if task.status == TaskStatus.DISCARDED:
-            continue
         if task.status.is_terminal and not task.status.is_reached and task.cause not in _FOLLOWED:
             if not (task.cause and task.cause.is_infrastructure):
                 return ""

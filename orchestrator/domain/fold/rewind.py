@@ -7,7 +7,7 @@ from orchestrator.domain.fold.record_updates import update_task
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId
 from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run.task import EndCause, TaskStatus
 
 _ENDED_SLICES = frozenset({TaskStatus.DONE, TaskStatus.UNFINISHED})
 
@@ -24,10 +24,10 @@ def apply_rewind(event: RewindFinished, state: RunState) -> None:
     discarded = [task for task in state.tasks.values() if _is_left_behind(state, task)]
     reason = f"a restart left iteration {event.iteration} behind; what it landed is kept in {event.kept}"
     for task in discarded:
-        update_task(state, task, TaskStatus.DISCARDED, reason=reason)
+        update_task(state, task, TaskStatus.DISCARDED, reason=reason, cause=EndCause.LEFT_BEHIND)
     leaves = tuple(task.spec.id for task in discarded)
     for planner in _list_planners_above(state, leaves):
-        update_task(state, planner, TaskStatus.DISCARDED, reason=reason)
+        update_task(state, planner, TaskStatus.DISCARDED, reason=reason, cause=EndCause.LEFT_BEHIND)
     line = LeftLine(
         iteration=event.iteration,
         start=event.new,

@@ -180,6 +180,7 @@ class EndCause(StrEnum):
     OUT_OF_ROUNDS = "out-of-rounds"
     WITHDRAWN = "withdrawn"
     REPLACED = "replaced"
+    LEFT_BEHIND = "left-behind"
 
     @property
     def is_infrastructure(self) -> bool:

@@ -44,6 +44,7 @@ CAUSE_WORDS: Mapping[EndCause, str] = {
     EndCause.OUT_OF_ROUNDS: "its planner has planned as often as it may",
     EndCause.WITHDRAWN: "its planner took it back",
     EndCause.REPLACED: "its planner replaced it",
+    EndCause.LEFT_BEHIND: "a restart left it behind",
 }
 """Cause → the words that follow the name of a task and a colon."""
 
