@@ -192,3 +192,46 @@ async def test_rounds_in_which_something_landed_are_not_counted(bench: Bench) ->
         steps += [plans("root", {"key": name}), *task(name)]
     ended = await bench.run(*steps, planner_ends(), judges(), plan={"max_rounds": 1})
     assert (ended.exit_code, status(ended, "c"), status(ended, "root")) == (0, TaskStatus.MERGED, TaskStatus.DONE)
+
+
+async def test_a_planner_may_hear_of_each_failure_by_itself_without_running_out_of_rounds(bench: Bench) -> None:
+    bad: list[ScriptedReply] = []
+    drafts = []
+    for number in range(3):
+        name = f"bad{number}"
+        first = edits(name, "calc.py", "    return a + b\n", "    return a - b\n")
+        bad += [first.model_copy(update={"delay_s": 0.7 * number}), worker_ends(name)]
+        drafts.append({"key": name})
+    ended = await bench.run(
+        plans("root", *drafts, {"key": "long"}),
+        *bad,
+        *slow("long", 5),
+        *[uses("planner", "root", "wait", reason="long may do it")] * 3,
+        planner_ends(),
+        judges(),
+        plan={"max_rounds": 2},
+        run=ONE_TRY,
+    )
+    assert (ended.exit_code, status(ended, "root")) == (0, TaskStatus.DONE)
+
+
+async def test_slices_that_plan_one_file_get_an_order_and_a_question_has_one_owner(bench: Bench) -> None:
+    shared = {"paths": ["shared.txt"]}
+    ended = await bench.run(
+        plans("root", {"key": "one", "kind": "branch"}, {"key": "two", "kind": "branch"}),
+        plans("one", {"key": "a", "decisions": ["the format"], **shared}),
+        *slow("one/a"),
+        planner_ends("one"),
+        plans("two", {"key": "b", "decisions": ["the format"], **shared}).model_copy(update={"delay_s": 1.0}),
+        plans("two", {"key": "b", **shared}),
+        *task("two/b"),
+        planner_ends("two"),
+        planner_ends(),
+        judges(),
+    )
+    assert ended.exit_code == 0, ended.error
+    (refused,) = [one.problems for one in events(ended) if one.kind == "plan.refused"]  # type: ignore[attr-defined]
+    assert refused == ("task 'b' owns the decision 'the format', which one/a (at work) owns: go by what that decides",)
+    assert ended.state.tasks[TaskId("two/b")].spec.after == ("one/a",)
+    assert place(ended, AttemptStarted, "two/b") > place(ended, AttemptEnded, "one/a")
+    assert not ended.state.ejections

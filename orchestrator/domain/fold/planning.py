@@ -7,10 +7,13 @@ from orchestrator.domain.commands.goal import replace_dependency
 from orchestrator.domain.event import work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.record_updates import get_named_task, update_task
-from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.ids import TaskId
 from orchestrator.domain.ownership.decisions import list_contradictions, record_decisions
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause, TaskStatus
+
+_INTERIM_SHARE = 3
+"""Of the rounds of a planner whose tasks are at work, one in so many counts: it may hear of each failure by itself."""
 
 
 @singledispatch
@@ -20,13 +23,18 @@ def apply_planning_event(event: Event, state: RunState) -> None:
 
 @apply_planning_event.register
 def _(event: work.PlanningStarted, state: RunState) -> None:
-    task, landed = get_named_task(state, event), state.count_landed_below(event.task or ROOT_TASK)
+    task = get_named_task(state, event)
+    landed = state.count_landed_below(task.spec.id)
+    is_interim = any(not child.status.is_terminal for child in state.iterate_children(task.spec.id))
+    interim_rounds = task.interim_rounds + is_interim
+    is_uncounted = landed > task.landed_before or (is_interim and interim_rounds % _INTERIM_SHARE != 0)
     update_task(
         state,
         task,
         TaskStatus.PLANNING,
         rounds=event.round,
-        uncounted_rounds=task.uncounted_rounds + (landed > task.landed_before),
+        uncounted_rounds=task.uncounted_rounds + is_uncounted,
+        interim_rounds=interim_rounds,
         landed_before=landed,
         seen_ends=state.end_count,
         seen_contradictions=frozenset(_list_contradictions_of(state, task.spec.id)),

@@ -60,7 +60,12 @@ class TaskState(FrozenModel):
     end_number: int = 0
     """Which end of a task of the run its own last one was, counted from 1; 0 while it has not ended."""
     uncounted_rounds: int = 0
-    """The rounds of a planner that count against no limit: a person sent the plan back, or work had landed since."""
+    """The rounds of a planner that count against no limit.
+
+    A person sent the plan back, or work had landed since the round before; of those that began while tasks of it were
+    at work (`interim_rounds`) each third counts.
+    """
+    interim_rounds: int = 0
     grant_decisions: tuple[GrantDecided, ...] = ()
     """The answers to its wishes for grants; what was allowed is in `spec.grants` by then."""
     handoff: Handoff | None = None
