@@ -40,6 +40,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.verdicts --rounds 1
 	$(BIN)/python -m bench.migrate
 	CANDIDATES=200 $(BIN)/python -m bench.flakes
+	$(BIN)/python -m bench.goal
 	$(BIN)/python -m bench.tui
 
 setup: node terminal $(STAMP)

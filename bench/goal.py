@@ -1,10 +1,13 @@
-"""Measure a goal of many tasks through the real engine: its makespan against the least that could be, CPU and memory.
+"""Measure goals through the real engine: the makespan of many tasks against the least that could be, and many workers.
 
     python -m bench.goal
-    TASKS=1000 WORKERS=32 python -m bench.goal
+    TASKS=1000 WORKERS=32 AGENTS=256 TURNS=40 python -m bench.goal
 
-Real git, real sandbox, a gate that only exits with 0, a scripted model whose replies take a fixed time. The bound is
-the larger of two: the longest chain of tasks, and all the work divided by the workers (Graham 1969).
+Real git, real sandbox, a gate that only exits with 0, a scripted model whose replies take a fixed time.
+
+First: `TASKS` tasks in chains on `WORKERS` workers. The bound is the larger of two: the longest chain of tasks, and all
+the work divided by the workers (Graham 1969). Then `AGENTS` workers at once, each with `TURNS` replies of a second: of
+the time between the last beginning and the first end, the share in which replies were under way.
 """
 
 import os
@@ -12,84 +15,149 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 
 from orchestrator.app.run_execution import RunExit, run_goal
+from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted
+from orchestrator.domain.ids import parse_session_role
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.project.options import Options
 from tests.running.projects import calculator
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, write_script, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
 CHAIN = 5
 """So many tasks of a slice follow each other."""
 SLICE = 20
 WORK_S, REVIEW_S = 8.0, 1.0
 """Seconds that a worker's replies take for one task, and its reviewer's."""
-MOST = 1.10
+TURN_S = 1.0
+MOST_RATIO, LEAST_SHARE, MOST_MB = 1.10, 0.90, 600
 
 
 def main() -> int:
-    """Print the figures; return 1 if the makespan is further from its bound than it may be."""
-    tasks, workers = int(os.environ.get("TASKS", "60")), int(os.environ.get("WORKERS", "16"))
-    with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
-        begun, cpu = time.monotonic(), _read_cpu_s()
-        ended = anyio.run(_run_goal, Path(scratch), tasks, workers)
-        wall_s, cpu_s = time.monotonic() - begun, _read_cpu_s() - cpu
-    bound_s = max(CHAIN * (WORK_S + REVIEW_S), tasks * WORK_S / workers)
+    """Print the figures; return 1 if one of them is past its bound."""
+    tasks, workers = _read_count("TASKS", 160), _read_count("WORKERS", 16)
+    agents, turns = _read_count("AGENTS", 32), _read_count("TURNS", 20)
+    ratio = _measure_makespan(tasks, workers)
+    share = _measure_agents(agents, turns)
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{tasks} tasks, {workers} workers: {wall_s:.1f} s, bound {bound_s:.1f} s, ratio {wall_s / bound_s:.2f}")
-    print(f"CPU {cpu_s / tasks:.2f} s a task (children included), {memory_mb:.0f} MB, exit {ended.exit_code}")
-    if ended.exit_code:
-        print(f"the run did not end as done: {ended.error or ended.state.ended}", file=sys.stderr)
-        return 1
-    return int(wall_s > bound_s * MOST)
+    print(f"memory {memory_mb:.0f} MB (at most {MOST_MB})")
+    return int(ratio > MOST_RATIO or share < LEAST_SHARE or memory_mb > MOST_MB)
+
+
+def _read_count(name: str, usual: int) -> int:
+    return int(os.environ.get(name, str(usual)))
+
+
+def _measure_makespan(tasks: int, workers: int) -> float:
+    """Return the makespan of a goal divided by its bound."""
+    script: list[ScriptedReply] = []
+    slices = [f"s{number}" for number in range(-(-tasks // SLICE))]
+    for place, name in enumerate(slices):
+        drafts = []
+        for number in range(min(SLICE, tasks - place * SLICE)):
+            needed = [f"t{number - 1}"] if number % CHAIN else []
+            drafts.append({"key": f"t{number}", "depends_on": needed})
+            script += _build_task(f"{name}/t{number}")
+        script += [plans(name, *drafts), planner_ends(name)]
+    begun, cpu = time.monotonic(), _read_cpu_s()
+    _run_slices(slices, script, workers, [])
+    wall_s, cpu_s = time.monotonic() - begun, _read_cpu_s() - cpu
+    bound_s = max(CHAIN * (WORK_S + REVIEW_S), tasks * WORK_S / workers)
+    ratio = wall_s / bound_s
+    print(f"{tasks} tasks, {workers} workers: {wall_s:.1f} s, bound {bound_s:.1f} s, ratio {ratio:.2f}")
+    print(f"  ratio at most {MOST_RATIO:.2f}; CPU {cpu_s / tasks:.2f} s a task, children included", flush=True)
+    return ratio
+
+
+def _measure_agents(agents: int, turns: int) -> float:
+    """Return the share of the time in which the replies of workers who are all at work were under way."""
+    script: list[ScriptedReply] = []
+    slices = [f"s{number}" for number in range(-(-agents // SLICE))]
+    for place, name in enumerate(slices):
+        keys = [f"t{number}" for number in range(min(SLICE, agents - place * SLICE))]
+        script += [plans(name, *({"key": key} for key in keys)), planner_ends(name)]
+        for key in keys:
+            script += _build_long_task(f"{name}/{key}", turns)
+    starts, ends, replies = list[float](), list[float](), list[float]()
+    cpu = _read_cpu_s()
+    _run_slices(slices, script, agents, [starts, ends, replies])
+    cpu_s = _read_cpu_s() - cpu
+    window_s = min(ends) - max(starts)
+    during = sum(max(starts) <= at <= min(ends) for at in replies)
+    share = during * TURN_S / (agents * window_s) if window_s > 0 else 0.0
+    print(
+        f"{agents} workers, {turns} replies each: {share:.0%} of the ideal for {window_s:.1f} s "
+        f"(at least {LEAST_SHARE:.0%})"
+    )
+    print(
+        f"  begun within {max(starts) - min(starts):.1f} s, CPU {cpu_s * 1000 / (agents * turns):.1f} ms a reply",
+        flush=True,
+    )
+    return share
+
+
+def _run_slices(
+    slices: Sequence[str], script: Sequence[ScriptedReply], workers: int, times: Sequence[list[float]]
+) -> None:
+    """Run a goal of slices to its end; with `times` note when workers began, ended and were answered, as Unix time."""
+    root = plans("root", *({"key": name, "kind": "branch"} for name in slices))
+    with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
+        ended = anyio.run(_run_goal, Path(scratch), [root, *script, planner_ends(), judges()], workers)
+        if ended.exit_code:
+            raise SystemExit(f"the run did not end as done: {ended.error or ended.state.ended}")
+        if times:
+            _collect_times(ended, times)
+
+
+def _collect_times(ended: RunExit, times: Sequence[list[float]]) -> None:
+    kinds = (SessionStarted, SessionEnded, ModelReplied)
+    for recorded in read_all_events(ended.directory.journal):
+        event = recorded.event
+        if isinstance(event, kinds) and parse_session_role(event.session) == "worker":
+            times[kinds.index(type(event))].append(recorded.at.timestamp())
 
 
 def _read_cpu_s() -> float:
-    return sum(
-        used.ru_utime + used.ru_stime
-        for used in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    )
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-async def _run_goal(scratch: Path, tasks: int, workers: int) -> RunExit:
+async def _run_goal(scratch: Path, script: Sequence[ScriptedReply], workers: int) -> RunExit:
     repository = calculator(scratch / "repository")
-    model = {"model": write_script(scratch / "script.json", _build_script(tasks))}
+    model = {"model": write_script(scratch / "script.json", script)}
     settings = {
         "gate": {"command": "true", "report": "exit-code", "reruns": 0},
         "roles": {"planner": model, "worker": model, "judge": model},
         "state": {"dir": str(scratch / "state")},
         "run": {"max_workers": workers},
-        "plan": {"max_children": SLICE + tasks // SLICE, "debounce_s": 3600},
+        "plan": {"max_children": 10_000, "debounce_s": 3600},
     }
     return await run_goal(Options(repository, settings), "write many files", None)
 
 
-def _build_script(tasks: int) -> list[ScriptedReply]:
-    """Return replies for slices of tasks, in each of which every chain follows its own order."""
-    slices = [f"s{number}" for number in range(-(-tasks // SLICE))]
-    script = [plans("root", *({"key": name, "kind": "branch"} for name in slices))]
-    for place, name in enumerate(slices):
-        count = min(SLICE, tasks - place * SLICE)
-        drafts = []
-        for number in range(count):
-            needed = [f"t{number - 1}"] if number % CHAIN else []
-            drafts.append({"key": f"t{number}", "depends_on": needed})
-            script += _build_task(f"{name}/t{number}")
-        script += [plans(name, *drafts), planner_ends(name)]
-    return [*script, planner_ends(), judges()]
-
-
 def _build_task(name: str) -> list[ScriptedReply]:
-    path = f"{name}.txt"
     half = {"delay_s": WORK_S / 2}
     return [
-        writes(name, path, f"{name}\n").model_copy(update=half),
+        writes(name, f"{name}.txt", f"{name}\n").model_copy(update=half),
         worker_ends(name).model_copy(update=half),
         reviews(name).model_copy(update={"delay_s": REVIEW_S}),
     ]
+
+
+def _build_long_task(name: str, turns: int) -> list[ScriptedReply]:
+    """Return a worker that looks around for all replies but two, then writes a file."""
+    looks = []
+    for number in range(turns - 2):
+        ways = (("read", {"path": "calc.py"}), ("search", {"pattern": f"def {number}"}), ("list", {"path": "."}))
+        tool, arguments = ways[number % len(ways)]
+        looks.append(uses("worker", name, tool, **arguments))
+    said = [*looks, writes(name, f"{name}.txt", f"{name}\n"), worker_ends(name)]
+    return [*(one.model_copy(update={"delay_s": TURN_S}) for one in said), reviews(name)]
 
 
 if __name__ == "__main__":
