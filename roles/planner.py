@@ -211,10 +211,11 @@ def _render_history(brief: PlanningBrief, limit: int) -> str:
         reports = format_report_digest(news, room, _REPORT_FORM)
         parts.append(f"Your tasks that have ended since. What became of them:\n\n{reports}")
     if brief.under_way:
-        lines = format_bullets(map(format_report_line, brief.under_way))
+        lines = cut_list(format_bullets(map(format_report_line, brief.under_way)), limit // 4)
         parts.append(f"Your tasks that have not ended:\n{lines}")
     if brief.decisions:
-        parts.append(f"Decisions that hold for you:\n{fence_text('decisions', format_decisions(brief.decisions))}")
+        decisions = cut_list(format_decisions(brief.decisions), limit // 4)
+        parts.append(f"Decisions that hold for you:\n{fence_text('decisions', decisions)}")
     if brief.contradictions:
         parts.append(f"For you to settle:\n{fence_text('contradictions', format_bullets(brief.contradictions))}")
     if brief.taken:
