@@ -165,6 +165,7 @@ async def test_after_two_rebases_the_arbiter_brings_it_together_with_both_change
     assert "# a" in shown(bench, ended, "calc.py")
 
 
+@pytest.mark.slow
 async def test_a_task_whose_arbiter_fails_too_ends_as_a_conflict_and_its_planner_hears_of_it(bench: Bench) -> None:
     gives_up = uses("arbiter", "a", "finish", summary="they contradict each other")
     ended = await bench.run(*contested(gives_up), when=Hears(Rival(bench, 3)))
