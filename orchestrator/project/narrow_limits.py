@@ -20,8 +20,9 @@ class NarrowLimit:
     def text(self) -> str:
         """The limit in words, with the way out."""
         return (
-            f"{self.workers} workers may be at work (run.max_workers), but only {format_count(self.calls, 'call')} of "
-            f"them may be under way at {self.key}: {self.setting} bounds them; set it to 0 and it follows the workers"
+            f"{self.workers} workers may be at work (run.max_workers), but at {self.key} only "
+            f"{format_count(self.calls, 'call')} of workers may be under way: {self.setting} bounds them; "
+            "set it to 0, and it follows run.max_workers"
         )
 
 

@@ -102,7 +102,8 @@ class PrBranch:
     async def move_back(self, old: CommitId, new: CommitId, reason: str) -> None:
         """Take the branch from `old` back to `new`; at the base it is removed, as before anything landed.
 
-        Raises: as `move_to_commit`.
+        Raises:
+            worktrees.errors.RefMoved, RunTakenOver, PersonNeeded: as in `move_to_commit`.
         """
         await self._require_not_checked_out("it cannot go back for a restart")
         async with self._hold_fence() as fence:
