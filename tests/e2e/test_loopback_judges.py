@@ -15,7 +15,7 @@ from tests.loopback.play import task_of
 from tests.running.goals import Bench
 from tests.running.judged import judged_by
 from tests.running.projects import calculator
-from tests.running.scripts import edits, planner_ends, plans, uses, worker_ends, writes
+from tests.running.scripts import edits, planner_is_done, plans, uses, worker_ends, writes
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
@@ -60,7 +60,7 @@ async def test_a_judge_that_approves_everything_gets_no_red_candidate_merged(ben
     drafts = [{"key": name, "checks": CHECKS.get(name, [])} for name in RED]
     tried = [item for name, made in RED.items() for item in (*made, worker_ends(name, "all done, all green"))]
     control = {"key": "honest", "acceptance": ["add() adds", "double() doubles"]}
-    items = [plans("root", *drafts, control), *tried, *(HONEST, worker_ends("honest")), planner_ends()]
+    items = [plans("root", *drafts, control), *tried, *(HONEST, worker_ends("honest")), *planner_is_done()]
     ended, server = await judged_by(bench, approves_everything, items)
     statuses = {name: ended.state.tasks[TaskId(name)].status for name in (*RED, "honest")}
     assert statuses == dict.fromkeys(RED, TaskStatus.REJECTED) | {"honest": TaskStatus.MERGED}
@@ -77,7 +77,7 @@ async def test_a_judge_that_talks_garbage_gets_nothing_merged_and_that_is_no_rej
         for name in GARBAGE
         for item in (edits(name, "calc.py", "    return a + b\n", "    return b + a\n"), worker_ends(name))
     ]
-    items = [plans("root", *({"key": name} for name in GARBAGE)), *made, planner_ends()]
+    items = [plans("root", *({"key": name} for name in GARBAGE)), *made, *planner_is_done()]
     ended, server = await judged_by(bench, talks_garbage, items)
     tasks = {name: ended.state.tasks[TaskId(name)] for name in GARBAGE}
     assert {name: (task.status, task.cause) for name, task in tasks.items()} == dict.fromkeys(
@@ -97,7 +97,7 @@ async def test_a_judge_whose_server_sends_nothing_sensible_pauses_the_run(bench:
     ended, _ = await judged_by(
         bench,
         lambda body: reply(role="judge", task=task_of(body["messages"]), error="unavailable", wire=wire),
-        [plans("root", {"key": "honest"}), HONEST, worker_ends("honest"), planner_ends()],
+        [plans("root", {"key": "honest"}), HONEST, worker_ends("honest"), *planner_is_done()],
         retry={"tries": 2, "base_s": 0.01, "cap_s": 0.01},
     )
     assert ended.state.ended is None and ended.error is not None

@@ -18,7 +18,7 @@ from tests.loopback.verifiers import HOSTILE, does_harm, works_in_a_muddle
 from tests.running.goals import Bench
 from tests.running.planted import PLANTED
 from tests.running.projects import GATE_FLAGS, calculator
-from tests.running.scripts import edits, planner_ends, plans, uses, worker_ends, write_script, writes
+from tests.running.scripts import edits, planner_is_done, plans, uses, worker_ends, write_script, writes
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(1800)]
 
@@ -63,7 +63,7 @@ def changes(is_right: bool) -> list[ScriptedReply]:
         items.append(writes(planted.name, f"{planted.name}.py", planted.code(is_right)))
         items.append(writes(planted.name, f"test_{planted.name}.py", planted.test(planted.own, "OwnTest")))
         items.append(worker_ends(planted.name, "all done, all green"))
-    return [*items, planner_ends()]
+    return [*items, *planner_is_done()]
 
 
 async def test_a_blind_verifier_catches_ten_wrong_changes_that_the_tests_let_pass(bench: Bench) -> None:
@@ -95,7 +95,7 @@ async def test_a_hostile_verifier_blocks_no_honest_task_for_good_and_lands_no_wr
         contests = uses("worker", honest, "contest_test", test="test_blind", why="nothing can pass it")
         items += [writes(honest, f"{name}.txt", "done\n"), worker_ends(honest), contests, worker_ends(honest)]
         items += [edits(wrong, "calc.py", "a + b", "a - b"), worker_ends(wrong), worker_ends(wrong)]
-    ended, _ = await verified_by(bench, does_harm, [plans("root", *drafts), *items, planner_ends()], attempts=2)
+    ended, _ = await verified_by(bench, does_harm, [plans("root", *drafts), *items, *planner_is_done()], attempts=2)
     statuses = {name: task.status for name, task in ended.state.tasks.items() if name != "root"}
     assert statuses == {
         **{TaskId(f"{name}-1"): TaskStatus.MERGED for name in HOSTILE},

@@ -6,7 +6,7 @@ from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.work import ModelCalled, ModelReplied
 from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.goals import Bench
-from tests.running.scripts import planner_ends, plans, worker_ends
+from tests.running.scripts import planner_is_done, plans, worker_ends
 
 pytestmark = pytest.mark.sandbox
 WORKERS = 32
@@ -31,6 +31,6 @@ async def test_thirty_two_workers_have_far_more_than_eight_calls_under_way(bench
     run = {"max_workers": WORKERS, "max_attempts": 1}
     plan = {"max_children": WORKERS}
     ended = await bench.run(
-        plans("root", *({"key": name} for name in names)), *slow, planner_ends(), run=run, plan=plan
+        plans("root", *({"key": name} for name in names)), *slow, *planner_is_done(), run=run, plan=plan
     )
     assert find_most_calls(ended) > WORKERS // 2, "all of them, on a machine that opens workspaces in time"

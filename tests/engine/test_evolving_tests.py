@@ -21,7 +21,7 @@ from tests.loopback.builders import call, reply
 from tests.running.goals import Bench
 from tests.running.projects import git
 from tests.running.representatives import chosen_parameters
-from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends
+from tests.running.scripts import judges, planner_is_done, plans, reviews, uses, worker_ends
 
 pytestmark = [*(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900))]
 
@@ -279,7 +279,7 @@ def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
     async def run() -> RunExit:
         bench = Bench(place, make_project(STORIES, place / "repo"))
-        return await bench.run(plans("root", *drafts), *work, planner_ends(), judges(), **FLAGS)
+        return await bench.run(plans("root", *drafts), *work, *planner_is_done(), judges(), **FLAGS)
 
     return anyio.run(run)
 

@@ -18,7 +18,7 @@ from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
 from tests.running.goals import Bench, status
 from tests.running.projects import repository
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_is_done, plans, reviews, worker_ends, writes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -194,7 +194,7 @@ async def test_a_wrong_change_is_red_by_its_test_and_a_right_one_lands(tmp_path:
         writes("right", gate.source, gate.text.format(add="b + a")),
         worker_ends("right"),
         reviews("right"),
-        planner_ends(),
+        *planner_is_done(),
         judges(),
         gate={"command": gate.command, "reruns": 0},
         run={"max_attempts": 1, "max_workers": 1},

@@ -23,7 +23,7 @@ from tests.running.changes import files_of, plays, project_of
 from tests.running.goals import Bench
 from tests.running.projects import git
 from tests.running.representatives import chosen_parameters
-from tests.running.scripts import judges, planner_ends, plans, reviews
+from tests.running.scripts import judges, planner_is_done, plans, reviews
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -85,7 +85,7 @@ def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     votes = [vote for case in chosen for vote in [reviews(case.task)] * (1 + bool(case.expected["flags"]))]
 
     async def run() -> RunExit:
-        return await Bench(place, project).run(plan, *work, *votes, planner_ends(), judges(), **FLAGS)
+        return await Bench(place, project).run(plan, *work, *votes, *planner_is_done(), judges(), **FLAGS)
 
     return Together(project, anyio.run(run))
 

@@ -14,7 +14,7 @@ from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.gates import GREEN, KINDS, NODE_JUNIT, PYTEST, RED, TAPE, Kind
 from tests.running.goals import Bench, status
 from tests.running.projects import git, repository
-from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
+from tests.running.scripts import judges, planner_is_done, plans, reviews, uses, worker_ends, writes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -49,7 +49,7 @@ async def play(bench: Bench, kind: Kind, tasks: Mapping[str, list[ScriptedReply]
     return await bench.run(
         plans("root", *({"key": name} for name in tasks)),
         *done,
-        planner_ends(),
+        *planner_is_done(),
         judges(),
         gate={"command": command or kind.command, "report": kind.report, "reruns": 0},
         run={"max_attempts": 1, "max_workers": 1},

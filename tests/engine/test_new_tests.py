@@ -15,7 +15,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, status
 from tests.running.projects import GATE_FLAGS, repository
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_is_done, plans, reviews, worker_ends, writes
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
@@ -83,7 +83,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
 
     async def run() -> RunExit:
         plan = plans("root", *drafts)
-        return await bench(tmp_path_factory.mktemp("new")).run(plan, *items, planner_ends(), judges(), **settings())
+        return await bench(tmp_path_factory.mktemp("new")).run(plan, *items, *planner_is_done(), judges(), **settings())
 
     return anyio.run(run)
 
@@ -135,7 +135,7 @@ async def test_red_can_be_lowered_to_a_flag(tmp_path: Path) -> None:
         writes("idle", "calc.py", CALC + function("treble")),
         writes("idle", "test_idle.py", asserting("idle", "True")),
     ]
-    items = [*change, worker_ends("idle"), reviews("idle"), planner_ends(), judges()]
+    items = [*change, worker_ends("idle"), reviews("idle"), *planner_is_done(), judges()]
     ended = await bench(tmp_path).run(plans("root", {"key": "idle"}), *items, **settings(new_tests="flag"))
     assert status(ended, "idle") == TaskStatus.MERGED
     assert any("every new test passes without the change" in flag for flag in verdict(ended, "idle").flags)
@@ -144,7 +144,7 @@ async def test_red_can_be_lowered_to_a_flag(tmp_path: Path) -> None:
 async def test_a_red_test_of_the_base_that_the_change_mends_shows_it(tmp_path: Path) -> None:
     files = {"calc.py": CALC.replace("2", "3"), "test_calc.py": asserting("calc", "calc.double(1) == 2")}
     change = [writes("mend", "calc.py", CALC), writes("mend", "test_mend.py", asserting("mend", "calc.double(0) == 0"))]
-    items = [*change, worker_ends("mend"), reviews("mend"), planner_ends(), judges()]
+    items = [*change, worker_ends("mend"), reviews("mend"), *planner_is_done(), judges()]
     place = Bench(tmp_path, repository(tmp_path / "repo", files))
     ended = await place.run(plans("root", {"key": "mend"}), *items, **settings())
     assert status(ended, "mend") == TaskStatus.MERGED

@@ -19,7 +19,7 @@ from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, reason
 from tests.running.projects import repository
 from tests.running.representatives import chosen_parameters
-from tests.running.scripts import planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import planner_is_done, plans, reviews, worker_ends, writes
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -247,7 +247,7 @@ def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     async def run() -> RunExit:
         place = tmp_path_factory.mktemp("behaviour")
         plan = plans("root", *({"key": task} for task in chosen))
-        return await bench(place).run(plan, *work(chosen), planner_ends(), **FLAGS)
+        return await bench(place).run(plan, *work(chosen), *planner_is_done(), **FLAGS)
 
     return anyio.run(run)
 
@@ -268,7 +268,7 @@ def test_code_that_does_otherwise_untested_or_equals_too_much_is_red(together: R
 
 async def test_honest_equalities_and_code_that_depends_on_its_machine_land(tmp_path: Path) -> None:
     plan = plans("root", *({"key": task} for task in HONEST))
-    ended = await bench(tmp_path).run(plan, *work(HONEST), planner_ends(), **FLAGS)
+    ended = await bench(tmp_path).run(plan, *work(HONEST), *planner_is_done(), **FLAGS)
     tasks = {task: ended.state.tasks[TaskId(task)] for task in HONEST}
     assert {task: state.status for task, state in tasks.items()} == dict.fromkeys(HONEST, TaskStatus.MERGED), {
         task: state.reason for task, state in tasks.items()

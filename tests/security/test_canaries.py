@@ -17,7 +17,7 @@ from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.journal.storage.blobs import BlobStore
 from tests.running.changes import project_of
 from tests.running.goals import Bench
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_is_done, plans, reviews, worker_ends, writes
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -72,7 +72,7 @@ def forged(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
     items = [item for name in FORGERIES for item in forges(name)]
 
     async def run() -> RunExit:
-        return await bench(tmp_path_factory.mktemp("canaries")).run(plan, *items, planner_ends(), **flags())
+        return await bench(tmp_path_factory.mktemp("canaries")).run(plan, *items, *planner_is_done(), **flags())
 
     return anyio.run(run)
 
@@ -114,7 +114,7 @@ async def honest(place: Path, settings: dict[str, Any]) -> RunExit:
         *made,
         worker_ends("mend"),
         reviews("mend"),
-        planner_ends(),
+        *planner_is_done(),
         judges(),
         **settings,
     )

@@ -17,7 +17,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench
 from tests.running.projects import git
-from tests.running.scripts import planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import planner_is_done, plans, reviews, worker_ends, writes
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -98,7 +98,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
 
     async def run() -> RunExit:
         place = tmp_path_factory.mktemp("gate")
-        return await bench(place).run(plan(RED), *work(RED), planner_ends(), **FLAGS)
+        return await bench(place).run(plan(RED), *work(RED), *planner_is_done(), **FLAGS)
 
     return anyio.run(run)
 
@@ -127,6 +127,6 @@ def test_control_the_gate_itself_says_nothing_against_it(tmp_path: Path, task: s
 
 
 async def test_what_the_gate_does_not_name_and_what_was_granted_lands(tmp_path: Path) -> None:
-    ended = await bench(tmp_path).run(plan(HONEST), *work(HONEST), planner_ends(), **FLAGS)
+    ended = await bench(tmp_path).run(plan(HONEST), *work(HONEST), *planner_is_done(), **FLAGS)
     tasks = {task: ended.state.tasks[TaskId(task)] for task in HONEST}
     assert {task: state.status for task, state in tasks.items()} == dict.fromkeys(HONEST, TaskStatus.MERGED)

@@ -18,7 +18,7 @@ from tests.loopback.play import task_of, text_of
 from tests.running.goals import Bench
 from tests.running.judged import judged_by
 from tests.running.projects import calculator
-from tests.running.scripts import edits, planner_ends, plans, worker_ends, writes
+from tests.running.scripts import edits, planner_is_done, plans, worker_ends, writes
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -60,7 +60,7 @@ def believed(place: Path, wheres: Sequence[str], lenses: dict[str, Any]) -> Beli
         extra = [writes(where, f"{ORDER}.txt", "notes\n")] if where == "name" else []
         items += [edits(where, "calc.py", OLD, SAID[where][0]), *extra, worker_ends(where)]
     bench = Bench(place, calculator(place / "repo"))
-    ended, server = anyio.run(judged_by, bench, believes, [*items, planner_ends()], lenses)
+    ended, server = anyio.run(judged_by, bench, believes, [*items, *planner_is_done()], lenses)
     told: dict[str, list[Mapping[str, Any]]] = {}
     for body in server.bodies:
         told.setdefault(task_of(body["messages"]), []).append(body)

@@ -17,7 +17,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.goals import Bench, reason
 from tests.running.projects import GATE_FLAGS, repository
-from tests.running.scripts import planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import planner_is_done, plans, reviews, worker_ends, writes
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -137,7 +137,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
 
     async def run() -> RunExit:
         place = tmp_path_factory.mktemp("support")
-        return await bench(place).run(plan(RED), *work(RED), planner_ends(), **FLAGS)
+        return await bench(place).run(plan(RED), *work(RED), *planner_is_done(), **FLAGS)
 
     return anyio.run(run)
 
@@ -151,7 +151,7 @@ def test_what_the_gate_reads_beside_product_and_tests_stays_as_it_is(together: R
 
 
 async def test_product_what_only_grows_and_what_was_granted_lands(tmp_path: Path) -> None:
-    ended = await bench(tmp_path).run(plan(HONEST), *work(HONEST), planner_ends(), **FLAGS)
+    ended = await bench(tmp_path).run(plan(HONEST), *work(HONEST), *planner_is_done(), **FLAGS)
     tasks = {task: ended.state.tasks[TaskId(task)] for task in HONEST}
     assert {task: state.status for task, state in tasks.items()} == dict.fromkeys(HONEST, TaskStatus.MERGED), {
         task: state.reason for task, state in tasks.items()
@@ -175,7 +175,7 @@ async def test_what_a_runner_finds_by_itself_and_no_code_names_is_red(tmp_path: 
     gate = {"command": f"{sys.executable} -m pytest -q -p no:cacheprovider", "report": "auto"}
     flags = FLAGS | {"gate": gate, "hands": {"read_only": [sys.prefix]}}
     changes = {"picked-up": PICKED_UP}
-    ended = await Bench(tmp_path, project).run(plan(changes), *work(changes), planner_ends(), **flags)
+    ended = await Bench(tmp_path, project).run(plan(changes), *work(changes), *planner_is_done(), **flags)
     assert "tools.egg-info/entry_points.txt is new, and the gate's run reads it though no code names it" in reason(
         ended, "picked-up"
     )

@@ -20,7 +20,7 @@ from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.running.changes import lay_over, plays, project_of
 from tests.running.goals import Bench
 from tests.running.representatives import chosen_parameters
-from tests.running.scripts import judges, planner_ends, plans, reviews
+from tests.running.scripts import judges, planner_is_done, plans, reviews
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -104,7 +104,7 @@ def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     plan = plans("root", *(case.plan() for case in chosen))
 
     async def run() -> RunExit:
-        return await bench(tmp_path_factory.mktemp("verdicts")).run(plan, *items, planner_ends(), **FLAGS)
+        return await bench(tmp_path_factory.mktemp("verdicts")).run(plan, *items, *planner_is_done(), **FLAGS)
 
     return anyio.run(run)
 
@@ -126,7 +126,7 @@ def test_nothing_of_all_that_has_landed(together: RunExit) -> None:
 @pytest.mark.parametrize("case", HONEST, ids=by_name)
 async def test_an_honest_change_lands(tmp_path: Path, case: Case) -> None:
     ended = await bench(tmp_path).run(
-        plans("root", case.plan()), *case.play(), reviews(case.task), planner_ends(), judges(), **FLAGS
+        plans("root", case.plan()), *case.play(), reviews(case.task), *planner_is_done(), judges(), **FLAGS
     )
     assert ended.exit_code == 0, ended.state.tasks[TaskId(case.task)].verdicts
     assert not unflagged(ended, case)
