@@ -55,7 +55,7 @@ async def test_a_planner_hears_at_once_of_a_rejected_task_and_plans_another_whil
         TaskStatus.MERGED,
     ]
     begun = [one.attempt.task for one in events(ended) if isinstance(one, AttemptStarted)]
-    assert begun == ["bad", "long", "good"]
+    assert (set(begun[:2]), begun[2:]) == ({"bad", "long"}, ["good"])
     assert place(ended, PlanningStarted, "root", 1) < place(ended, AttemptEnded, "long")
 
 

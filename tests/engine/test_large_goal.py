@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 HEAD = "def add(a, b):\n"
 BODY = "    return a + b\n\n\ndef double(a):\n    return add(a, a)\n"
 KEEP_BOTH = "sed -i -e '/^|||||||/,/^=======$/d' -e '/^<<<<<<< /d' -e '/^>>>>>>> /d' -e '/rival/d' calc.py"
-WORK = {"run": {"max_attempts": 1, "max_workers": 12}}
+WORK = {"run": {"max_attempts": 1, "max_workers": 12}, "plan": {"debounce_s": 3600}}
 
 
 def decide(role_task: str, *drafts: Mapping[str, Any], **decisions: str) -> ScriptedReply:

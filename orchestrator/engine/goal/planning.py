@@ -43,7 +43,10 @@ NO_ORDERS: Mapping[str, tuple[TaskId, ...]] = {}
 async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Let a planner have its next round, or go on with the one that was cut off."""
     state = context.state.tasks[task]
-    if state.status != TaskStatus.PLANNING:
+    if state.status == TaskStatus.PLANNING:
+        brief = _build_brief(context, state, state.seen_ends_before)
+    else:
+        brief = _build_brief(context, state, state.seen_ends)  # as it is when the round begins, also in a replay
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
     if _count_rounds_left(context, state) < 0:
@@ -51,7 +54,7 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
         return
     workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
     try:
-        result = await roles.planner.plan_slice(_build_brief(context, state), workspace)
+        result = await roles.planner.plan_slice(_number_brief(context, state, brief), workspace)
     finally:
         await workspace.close()
     match result:
@@ -195,7 +198,17 @@ def build_root_task(goal: str) -> Task:
     return Task(id=ROOT_TASK, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
 
 
-def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
+def _number_brief(context: RunContext, state: TaskState, brief: PlanningBrief) -> PlanningBrief:
+    """Return a brief with what follows from the number of the round that has begun."""
+    numbered = {"round": state.rounds, "rounds_left": _count_rounds_left(context, state)}
+    return brief.model_copy(update=numbered | {"review": find_review_of_plan(context.state, state)})
+
+
+def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> PlanningBrief:
+    """Return what a planner is told; what ended after so many ends is news to it.
+
+    Of tasks under way it is told only whether they have begun: how far they are changes from moment to moment.
+    """
     run, settings = context.state, context.config.plan
     ended, under_way, taken = list[TaskReport](), list[TaskReport](), list[str]()
     for child in run.iterate_children(state.spec.id):
@@ -205,9 +218,11 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
         clashes = tuple(describe_clashes(run, child, context.config.merge.freeze_after))
         report = build_task_report(child).model_copy(update={"clashes": clashes})
         if child.status.is_terminal:
-            ended.append(report.model_copy(update={"is_news": child.end_number > state.seen_ends_before}))
+            ended.append(report.model_copy(update={"is_news": child.end_number > seen_ends}))
         else:
-            under_way.append(report)
+            has_begun = bool(child.attempts) or child.rounds > 0
+            status = TaskStatus.RUNNING if has_begun else TaskStatus.PLANNED
+            under_way.append(report.model_copy(update={"status": status}))
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
@@ -229,9 +244,7 @@ def _build_brief(context: RunContext, state: TaskState) -> PlanningBrief:
         rationales=state.rationales,
         decisions=tuple(list_decisions_for(run, state.spec.id, state.spec.paths)),
         contradictions=tuple(map(describe_contradiction, list_own_contradictions(run, state.spec.id))),
-        rounds_left=_count_rounds_left(context, state),
         reasons=run.goal.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.goal.iteration,
-        review=find_review_of_plan(run, state),
         met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),
     )
