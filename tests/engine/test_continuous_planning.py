@@ -99,6 +99,7 @@ async def test_a_task_that_has_not_begun_is_taken_back(bench: Bench) -> None:
     assert not taken_back.attempts
 
 
+@pytest.mark.extended
 async def test_what_has_begun_cannot_be_taken_back_and_the_planner_may_wait_instead(bench: Bench) -> None:
     ended = await bench.run(
         plans("root", {"key": "bad"}, {"key": "long"}),
@@ -152,6 +153,7 @@ async def test_a_late_handoff_with_work_left_wakes_a_planner_that_had_finished(b
     assert place(ended, PlanningStarted, "root", 2) > place(ended, PlanKept, "root")
 
 
+@pytest.mark.extended
 async def test_what_landed_is_told_while_others_are_at_work_once_it_has_gathered(bench: Bench) -> None:
     ended = await bench.run(
         plans("root", {"key": "quick"}, {"key": "long"}),
@@ -194,6 +196,7 @@ async def test_rounds_in_which_something_landed_are_not_counted(bench: Bench) ->
     assert (ended.exit_code, status(ended, "c"), status(ended, "root")) == (0, TaskStatus.MERGED, TaskStatus.DONE)
 
 
+@pytest.mark.extended
 async def test_a_planner_may_hear_of_each_failure_by_itself_without_running_out_of_rounds(bench: Bench) -> None:
     bad: list[ScriptedReply] = []
     drafts = []

@@ -54,7 +54,7 @@ def files(name: str) -> list[ScriptedReply]:
 API = [
     plans("api", {"key": "a1"}, {"key": "a2"}, {"key": "a3"}, {"key": "a4"}),
     *(edits("api/a1", "calc.py", "    return a + b\n", "    return a - b\n"), worker_ends("api/a1")),
-    writes("api/a2", "a2.txt", "a2\n").model_copy(update={"delay_s": 6.0}),
+    writes("api/a2", "a2.txt", "a2\n").model_copy(update={"delay_s": 10.0}),
     uses("worker", "api/a2", "finish", summary="half of it", remaining=["the other half"]),
     *(reviews("api/a2"), *files("api/a3"), *files("api/a4")),
     planner_ends("api", "a2 brings what a1 did not"),
