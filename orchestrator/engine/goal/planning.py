@@ -1,6 +1,7 @@
 """Planning rounds: a planner gets its slice, or what became of its tasks, and plans or finishes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event import Event
@@ -204,12 +205,20 @@ def _number_brief(context: RunContext, state: TaskState, brief: PlanningBrief) -
     return brief.model_copy(update=numbered | {"review": find_review_of_plan(context.state, state)})
 
 
-def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> PlanningBrief:
-    """Return what a planner is told; what ended after so many ends is news to it.
+class _Reports(NamedTuple):
+    """The tasks of a planner as it is told of them; `taken` are the keys of those that it does not see any more."""
+
+    ended: tuple[TaskReport, ...]
+    under_way: tuple[TaskReport, ...]
+    taken: tuple[str, ...]
+
+
+def _collect_reports(context: RunContext, state: TaskState, seen_ends: int) -> _Reports:
+    """Return the reports of a planner's tasks; what ended after so many ends is news to it.
 
     Of tasks under way it is told only whether they have begun: how far they are changes from moment to moment.
     """
-    run, settings = context.state, context.config.plan
+    run = context.state
     ended, under_way, taken = list[TaskReport](), list[TaskReport](), list[str]()
     for child in run.iterate_children(state.spec.id):
         if child.spec.id in run.goal.hidden_tasks:
@@ -223,6 +232,13 @@ def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> Plann
             has_begun = bool(child.attempts) or child.rounds > 0
             status = TaskStatus.RUNNING if has_begun else TaskStatus.PLANNED
             under_way.append(report.model_copy(update={"status": status}))
+    return _Reports(tuple(ended), tuple(under_way), tuple(taken))
+
+
+def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> PlanningBrief:
+    """Return what a planner is told of its slice as it is now."""
+    run, settings = context.state, context.config.plan
+    reports = _collect_reports(context, state, seen_ends)
     left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
@@ -238,9 +254,9 @@ def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> Plann
             left_tokens=left_tokens,
             has_prices=not run.spend.total.unpriced_calls,
         ),
-        reports=tuple(ended),
-        under_way=tuple(under_way),
-        taken=tuple(taken),
+        reports=reports.ended,
+        under_way=reports.under_way,
+        taken=reports.taken,
         rationales=state.rationales,
         decisions=tuple(list_decisions_for(run, state.spec.id, state.spec.paths)),
         contradictions=tuple(map(describe_contradiction, list_own_contradictions(run, state.spec.id))),
