@@ -81,13 +81,13 @@ class _BoundedText:
     _used: int = 0
 
     @property
-    def room(self) -> int:
+    def remaining_chars(self) -> int:
         """The characters that one more part may have."""
         return max(self.limit - self._used - 2 * bool(self._parts), 0)
 
     def add_part(self, part: str) -> bool:
         """Add a part if there is room for it, and return True then."""
-        if not part or len(part) > self.room:
+        if not part or len(part) > self.remaining_chars:
             return False
         self._used += len(part) + 2 * bool(self._parts)
         self._parts.append(part)
@@ -126,7 +126,7 @@ def _group_by_slice(reports: Sequence[TaskReport]) -> Sequence[_Slice]:
 
 
 def _add_slices(text: _BoundedText, slices: Sequence[_Slice], form: ReportForm) -> None:
-    room = int(text.room * _SLICES_SHARE)
+    room = int(text.remaining_chars * _SLICES_SHARE)
     lines = _fit_lines(map(_format_slice_line, slices), room // 2, "slices")
     text.add_part("\n".join(lines))
     summaries = {one.name: _format_handoff_line(one.own.handoff) for one in slices if one.own and one.own.handoff}
@@ -171,7 +171,7 @@ def _fence_claims(summaries: Mapping[TaskId, str], room: int, label: str) -> str
 
 def _add_details(text: _BoundedText, reports: Sequence[TaskReport], form: ReportForm) -> frozenset[TaskId]:
     """Add the reports that need a look, shortened if that makes more of them fit; return those that stand there."""
-    room = int(text.room * _DETAILS_SHARE)
+    room = int(text.remaining_chars * _DETAILS_SHARE)
     ordered = sorted(reports, key=_rank_need)
     parts = list(map(form.format_report, ordered))
     if sum(map(len, parts)) + 2 * len(parts) > room:
@@ -208,7 +208,7 @@ def _shorten_items(items: Iterable[str], count: int = _SHORT_ITEMS) -> tuple[str
 def _add_lines(text: _BoundedText, reports: Sequence[TaskReport]) -> None:
     """Add a line for each report: with its outcome if all of them fit so, else as short as is needed."""
     title = "The other tasks\n"
-    room = text.room - len(title)
+    room = text.remaining_chars - len(title)
     for format_line in (_format_outcome_line, _format_title_line, _format_short_line):
         lines = list(map(format_line, reports))
         if sum(map(len, lines)) + len(lines) <= room:

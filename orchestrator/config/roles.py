@@ -226,19 +226,21 @@ class VerifierSettings(ModelSettings):
         return bool(self.model) and self.when != "off"
 
 
+_NO_MODEL: Mapping[str, Any] = {
+    "model": "",
+    "api_base": "",
+    "api_key_env": "",
+    "temperature": -1.0,
+    "max_output_tokens": 0,
+    "timeout_s": 600,
+    "context_tokens": 128_000,
+}
+"""The settings of a role that runs have not named a model for."""
+
+
 def _build_no_verifier() -> VerifierSettings:
     """Return the verifier of runs that began before there was one."""
-    return VerifierSettings(
-        model="",
-        api_base="",
-        api_key_env="",
-        temperature=-1.0,
-        max_output_tokens=0,
-        timeout_s=600,
-        max_turns=1,
-        context_tokens=128_000,
-        when="off",
-    )
+    return VerifierSettings.model_validate({**_NO_MODEL, "max_turns": 1, "when": "off"})
 
 
 class ArbiterSettings(ModelSettings):
@@ -247,16 +249,7 @@ class ArbiterSettings(ModelSettings):
 
 def _build_arbiter() -> ArbiterSettings:
     """Return the arbiter of runs that began before there was one."""
-    return ArbiterSettings(
-        model="",
-        api_base="",
-        api_key_env="",
-        temperature=-1.0,
-        max_output_tokens=0,
-        timeout_s=600,
-        max_turns=60,
-        context_tokens=128_000,
-    )
+    return ArbiterSettings.model_validate({**_NO_MODEL, "max_turns": 60})
 
 
 class RoleSettings(FrozenModel):

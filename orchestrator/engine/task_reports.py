@@ -1,4 +1,4 @@
-"""What became of a task, as others are told."""
+"""Build the report of a task for planners, judges and workers who build on it."""
 
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import TaskStatus

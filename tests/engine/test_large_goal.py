@@ -61,12 +61,13 @@ API = [
     *(plans("api", {"key": "a5"}), *files("api/a5"), planner_ends("api")),
 ]
 """One fails, the planner needs nothing more, and a late handoff has it plan again."""
-PAGE = [writes(name, "page.txt", "left right\n") for name in ("web/left", "web/right")]
+PAGE = writes("web/right", "page.txt", "left right\n")
 WEB = [
     plans("web", {"key": "left"}, {"key": "right"}, {"key": "b3"}, {"key": "b4"}),
     *deciding("web/left", "page.txt", "left\n", port="the port is 8080"),
     *deciding("web/right", "page.txt", "right\n"),
-    *(PAGE[0], worker_ends("web/left"), reviews("web/left"), PAGE[1], worker_ends("web/right"), reviews("web/right")),
+    *deciding("web/left", "page.txt", "left right\n", port="the port is 8080"),
+    *(PAGE, worker_ends("web/right"), reviews("web/right")),
     *(writes("web/b3", "b3.txt", "b3\n"), worker_ends("web/b3"), reviews("web/b3", "split", "by halves")),
     *files("web/b4"),
     *(plans("web", {"key": "b3a"}, {"key": "b3b"}), *files("web/b3a"), *files("web/b3b"), planner_ends("web")),

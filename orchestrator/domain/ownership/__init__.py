@@ -1,1 +1,1 @@
-"""Who owns which decisions and files of a run, and what of two plans contradicts."""
+"""The owners of decisions and files in a run, and the contradictions between them."""

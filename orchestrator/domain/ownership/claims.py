@@ -1,4 +1,4 @@
-"""What a plan claims that others in the run own: decisions, and files that their tasks may change.
+"""Check what a plan claims against the decisions and files that others in the run own.
 
 A claim that cannot hold is refused in words. Two tasks of different slices that may change the same files get an order.
 """
@@ -44,7 +44,7 @@ def list_decisions_for(run: RunState, task: TaskId, paths: Sequence[str]) -> lis
     lineage, found = set(run.iterate_lineage(task)), []
     for decision in run.register:
         owner = run.tasks.get(decision.owner)
-        if not decision.holds or owner is None:
+        if not decision.is_in_force or owner is None:
             continue
         if decision.owner in lineage or _do_paths_meet(paths, owner.spec.paths):
             found.append(decision)
@@ -99,7 +99,7 @@ def _check_decisions(plan: Plan, run: RunState, planner: TaskId) -> Iterator[str
     """Yield decisions that others took otherwise, who do not stand below the planner."""
     for draft in plan.decisions:
         for decision in run.register:
-            is_other = decision.holds and decision.id == draft.id and decision.text != draft.text
+            is_other = decision.is_in_force and decision.id == draft.id and decision.text != draft.text
             if is_other and not is_at_or_below(decision.owner, planner):
                 yield (
                     f"{decision.owner} decided {draft.id!r} already: {decision.text!r}. Keep to it, or leave it out "

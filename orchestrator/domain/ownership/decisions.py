@@ -24,7 +24,7 @@ class Decision(FrozenModel):
     superseded_by: TaskId | None = None
 
     @property
-    def holds(self) -> bool:
+    def is_in_force(self) -> bool:
         """True if nobody above decided otherwise since."""
         return self.superseded_by is None
 
@@ -41,7 +41,7 @@ def record_decisions(
     for draft in drafts:
         is_known = False
         for place, entry in enumerate(entries):
-            if not entry.holds or entry.id != draft.id:
+            if not entry.is_in_force or entry.id != draft.id:
                 continue
             if entry.text == draft.text:
                 is_known = True
@@ -64,7 +64,7 @@ def list_contradictions(register: Sequence[Decision]) -> Iterator[Contradiction]
     """Yield the decisions that contradict each other, in the order in which they were first taken."""
     by_id: dict[str, list[Decision]] = {}
     for decision in register:
-        if decision.holds:
+        if decision.is_in_force:
             by_id.setdefault(decision.id, []).append(decision)
     for name, decisions in by_id.items():
         if len(decisions) > 1:

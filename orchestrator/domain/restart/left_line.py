@@ -1,4 +1,4 @@
-"""What a restart left behind: commits that are on the PR branch no more, and the ref that keeps them."""
+"""The line that a restart left behind: commits that are on the PR branch no more, and the ref that keeps them."""
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TaskId

@@ -1,4 +1,4 @@
-"""What a planner submitted before, as the rules of its next plan see it."""
+"""The earlier tasks of a planner, as the rules of its next plan see them."""
 
 from orchestrator.domain.ids import TaskId, get_task_key
 from orchestrator.domain.run.plan import EarlierTask

@@ -18,7 +18,7 @@ class GoalState:
     judged_head: CommitId | None = None
     """The commit that the latest verdict is about; old journals do not name it."""
     left_lines: tuple[LeftLine, ...] = ()
-    """What restarts left behind, in order."""
+    """The lines that restarts left behind, in order."""
     hidden_tasks: frozenset[TaskId] = frozenset()
     rejudge_count: int = 0
     """The number of times a person had a task tried again: judgements of the whole from before are void."""

@@ -48,7 +48,7 @@ class KeepPlan(FrozenModel):
 
 
 class Plan(FrozenModel):
-    """What a planner submits: drafts of the tasks below it, and why it cut the work this way.
+    """A planner's submission: drafts of the tasks below it, and why it cut the work this way.
 
     `cancel` takes back tasks of earlier plans that have not begun.
     """

@@ -58,7 +58,7 @@ class TaskState(FrozenModel):
     is_finished: bool = False
     """True if the planner said that it needs nothing more, while tasks of it were still at work."""
     end_number: int = 0
-    """Which end of a task of the run its own last one was, counted from 1; 0 while it has not ended."""
+    """The number of its own last end among all ends of tasks in the run, from 1; 0 while it has not ended."""
     uncounted_rounds: int = 0
     """The rounds of a planner that count against no limit.
 

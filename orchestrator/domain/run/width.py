@@ -1,4 +1,4 @@
-"""How many workers may be at work at once: all that are allowed, fewer where they hinder each other.
+"""The number of workers that may be at work at once: all that are allowed, fewer where they hinder each other.
 
 What lands gives a little more, what shows that they are too many takes a share away (additive increase, multiplicative
 decrease, as in TCP: Chiu and Jain 1989). Nothing but the events decides, so a run that is done over has the same width.
@@ -13,7 +13,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 _STEP = 0.05
 """The share of all workers that one landing gives back."""
 _CUT = 0.7
-"""What is left of the width after a sign that it is too large."""
+"""The share of the width that is left after a sign that it is too large."""
 _PAUSE = timedelta(seconds=30)
 """So long after a cut further signs of the same kind tell nothing new."""
 _LOOKED_AT = 10

@@ -1,4 +1,4 @@
-"""How much has to follow each task: what the most waits for begins first."""
+"""Measure how many tasks have to follow each task: the one for which the most waits begins first."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What planners have not been told of yet, and which of them wait until more of it has gathered."""
+"""Find the news that planners have not been told of, and the planners that wait until more has gathered."""
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.ownership.claims import list_own_contradictions

@@ -1,4 +1,4 @@
-"""Which tip of a remote's branch may be replaced: one that a restart left, all of which a ref of the run keeps."""
+"""Find the tip of a remote's branch that may be replaced: one that a restart left and a ref of the run keeps."""
 
 from orchestrator.domain.run.state import RunState
 from worktrees.git import Git

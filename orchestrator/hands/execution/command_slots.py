@@ -1,4 +1,4 @@
-"""How many commands run at once, and who is next: the harness's own commands go before those of agents."""
+"""Bound the commands that run at once; the harness's own go before those of agents."""
 
 from collections import deque
 from collections.abc import AsyncIterator

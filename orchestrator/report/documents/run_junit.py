@@ -21,7 +21,7 @@ _TASK_RESULTS: Mapping[TaskStatus, CaseResult] = {
     TaskStatus.BLOCKED: "failure",
     TaskStatus.UNFINISHED: "failure",
 }
-"""What has been split, cancelled, left behind or not finished counts as skipped."""
+"""Tasks that were split, cancelled, left behind or not finished count as skipped."""
 _WORST_FIRST: Sequence[CaseResult] = ("failure", "skipped", "passed")
 
 

@@ -1,4 +1,4 @@
-"""What restarts of a run left behind, and where it is kept: as a document and in words."""
+"""Show the lines that restarts of a run left behind and the refs that keep them."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _SHOWN = 5
 
 
 class LeftIteration(ReadModel):
-    """What one restart left behind. The ref `kept` holds the commits from `start` to `tip`.
+    """The line that one restart left behind. The ref `kept` holds the commits from `start` to `tip`.
 
     `tasks` had landed on them; `foreign` is the number of commits among them that the run did not make.
     """

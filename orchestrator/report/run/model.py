@@ -309,7 +309,7 @@ class LandedUnits(ReadModel):
 
 
 class WorkersAtOnce(ReadModel):
-    """How many workers may be at work of those that the settings allow; `cause` is why it is not all of them."""
+    """The workers that may be at work, of those that are allowed; `cause` is why these are not all."""
 
     allowed: int
     now: int

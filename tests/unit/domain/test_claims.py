@@ -136,12 +136,12 @@ def test_whatever_is_decided_one_owner_has_one_word_and_the_highest_word_ends_th
     register: tuple[Decision, ...] = ()
     for owner, name, text in said:
         register = record_decisions(register, owner, [DecisionDraft(id=name, text=text)])
-    holding = [(one.owner, one.id) for one in register if one.holds]
+    holding = [(one.owner, one.id) for one in register if one.is_in_force]
     assert len(holding) == len(set(holding))
     for contradiction in list_contradictions(register):
         assert len({one.text for one in contradiction.decisions}) > 1
     if said and said[-1][0] == ROOT_TASK:
-        assert {one.text for one in register if one.holds and one.id == said[-1][1]} == {said[-1][2]}
+        assert {one.text for one in register if one.is_in_force and one.id == said[-1][1]} == {said[-1][2]}
 
 
 parts = st.sampled_from(["a", "b", "*", "**", "a*", "*.py", "x.py"])
