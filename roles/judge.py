@@ -20,6 +20,8 @@ from orchestrator.ports.roles import (
     ContestRuling,
     IterationBrief,
     ReviewBrief,
+    RivalBrief,
+    RivalRuling,
     SessionFailure,
 )
 from prompts import fence_text
@@ -57,6 +59,43 @@ def find_contest_problems(answer: ContestAnswer) -> tuple[str, ...]:
     if any(reason.strip() for reason in answer.reasons):
         return ()
     return (f"{answer.decision} needs at least one reason, by the words of the task",)
+
+
+class ChoiceAnswer(FrozenModel):
+    """A judge's choice among results of one task."""
+
+    chosen: str = Field(description="The id of the result that lands.")
+    reasons: tuple[str, ...] = Field((), description="Why this one, by what you saw of each.")
+
+
+def find_choice_problems(brief: RivalBrief, answer: ChoiceAnswer) -> tuple[str, ...]:
+    """Return why an answer chooses nothing."""
+    ids_shown = [candidate.task for candidate in brief.candidates]
+    if answer.chosen not in ids_shown:
+        return (f"there is no result {answer.chosen!r}: choose one of {', '.join(ids_shown)}",)
+    if not any(reason.strip() for reason in answer.reasons):
+        return ("the choice needs at least one reason, by what you saw of the results",)
+    return ()
+
+
+def build_choice_values(brief: RivalBrief) -> dict[str, str]:
+    """Return the values of a choice's brief; the changes and what was noticed in them are fenced as data."""
+    parts = []
+    for one in brief.candidates:
+        checks = brief_text.format_bullets(map(_check, one.checks), "- (no check ran)")
+        noticed = fence_text("noticed", brief_text.format_bullets(one.flags))
+        size = f"Size: {one.lines} lines in {one.files} files"
+        change = fence_text("change", one.change)
+        parts.append(f"Result {one.task}\n{size}\nChecks\n{checks}\nNoticed in it\n{noticed}\nThe change\n{change}")
+    return {
+        "task": brief.task.id,
+        "title": brief.task.title,
+        "outcome": brief.task.outcome,
+        "acceptance": brief_text.format_bullets(brief.task.acceptance, "- the outcome holds"),
+        "non_goals": "; ".join(brief.task.non_goals) or "everything the outcome does not need",
+        "candidates": "\n\n".join(parts),
+        "ids": ", ".join(candidate.task for candidate in brief.candidates),
+    }
 
 
 def find_review_problems(brief: ReviewBrief, review: ReviewAnswer) -> tuple[str, ...]:
@@ -145,6 +184,16 @@ class ModelJudge:
             return answer
         model = self._around.config.roles.judge.model
         return ContestRuling(is_dropped=answer.decision == "drop", reasons=answer.reasons, model=model)
+
+    async def choose_rival(self, brief: RivalBrief) -> RivalRuling | SessionFailure:
+        """Choose which of several results of one task lands, by what the harness knows of each."""
+        task, find_problems = brief.task.id, partial(find_choice_problems, brief)
+        session, values = ids.build_choice_session_id(task, brief.attempts), build_choice_values(brief)
+        answer = await self._ask(session, task, "judge-choice", values, ChoiceAnswer, find_problems)
+        if isinstance(answer, SessionFailure):
+            return answer
+        model = self._around.config.roles.judge.model
+        return RivalRuling(chosen=ids.TaskId(answer.chosen), reasons=answer.reasons, model=model)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Judge whether the contract is met; with a fresh context while no answer can be had."""

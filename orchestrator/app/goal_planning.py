@@ -81,6 +81,7 @@ def _build_brief(config: Config, goal: str, contract: Contract) -> PlanningBrief
         max_depth=config.plan.max_depth,
         max_children=config.plan.max_children,
         variants=tuple(sorted(config.roles.worker.variants)),
+        max_best_of=config.plan.max_best_of,
     )
     task, rounds_left = build_root_task(goal), config.plan.max_rounds - 1
     return PlanningBrief(task=task, goal=goal, contract=contract, round=1, limits=limits, rounds_left=rounds_left)

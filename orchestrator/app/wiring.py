@@ -25,7 +25,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.control.command_consumer import CommandConsumer
-from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
+from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.engine.judging.candidate_changes import read_changed_files
 from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started

@@ -65,6 +65,7 @@ class PlanSettings(FrozenModel):
     debounce_s: Seconds = 30.0
     max_planners: Positive = 8
     grant_requests: NotNegative = 2
+    max_best_of: Positive = 3
 
 
 class ApprovalSettings(FrozenModel):

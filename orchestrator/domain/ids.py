@@ -35,6 +35,7 @@ _SESSION_ROLES = {
     "review": "judge",
     "verdict": "judge",
     "contest": "judge",
+    "choice": "judge",
     "verify": "verifier",
     "verify-goal": "verifier",
 }
@@ -175,6 +176,11 @@ GOAL_VERIFIER_SESSION = SessionId("verify-goal:root")
 def build_contest_session_id(task: TaskId, number: int, place: int) -> SessionId:
     """Return the name of the judge's conversation about a contested test; `place` counts those of an attempt."""
     return SessionId(f"contest:{task}@{number}.{place}")
+
+
+def build_choice_session_id(first: TaskId, attempts: int) -> SessionId:
+    """Return the name of the judge's conversation about rivals; `attempts` counts all attempts at them."""
+    return SessionId(f"choice:{first}@{attempts}")
 
 
 def parse_session_lens(session: str) -> str | None:

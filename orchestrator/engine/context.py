@@ -14,7 +14,7 @@ from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.commits import build_commit_style
-from orchestrator.engine.goal.schedule import ActionOrder, ImmediateOrder
+from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock

@@ -6,7 +6,7 @@ from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 
-_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED, EndCause.LEFT_BEHIND})
+_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED, EndCause.LEFT_BEHIND, EndCause.NOT_CHOSEN})
 _SHOWN = 10
 _FAILED: tuple[RunOutcome, ...] = ("rejected", "nothing-changed", "failed", "cancelled")
 OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {"done": 0, "partial": 3, "blocked": 6, **dict.fromkeys(_FAILED, 4)}

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from orchestrator.domain.event.work import GrantDecided
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import FIRST_LENS
+from orchestrator.domain.ids import FIRST_LENS, TaskId
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
@@ -256,6 +256,36 @@ class ContestRuling(FrozenModel):
     model: str = ""
 
 
+class RivalCandidate(FrozenModel):
+    """What the judge is shown of a task that passed: its checks, what was noticed in its change, and the change.
+
+    No word of its worker is in it. `lines` counts the lines that it adds and removes.
+    """
+
+    task: TaskId
+    checks: tuple[CheckSummary, ...] = ()
+    flags: tuple[str, ...] = ()
+    files: int = 0
+    lines: int = 0
+    change: str = ""
+
+
+class RivalBrief(FrozenModel):
+    """The brief of a judge who chooses among tasks that try the same; `attempts` counts all attempts at them."""
+
+    task: Task
+    attempts: int
+    candidates: tuple[RivalCandidate, ...]
+
+
+class RivalRuling(FrozenModel):
+    """The choice among tasks that try the same; `model` is who made it."""
+
+    chosen: TaskId
+    reasons: tuple[str, ...] = ()
+    model: str = ""
+
+
 class IterationBrief(FrozenModel):
     """The brief of the judge of an iteration. `again` counts how often it has to be judged anew.
 
@@ -310,6 +340,9 @@ class Judge(Protocol):
 
     async def judge_contest(self, brief: ContestBrief) -> ContestRuling | SessionFailure:
         """Decide if a contested test stands."""
+
+    async def choose_rival(self, brief: RivalBrief) -> RivalRuling | SessionFailure:
+        """Choose which of several tasks that try the same is to land."""
 
 
 class Verifier(Protocol):

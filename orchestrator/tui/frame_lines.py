@@ -250,7 +250,7 @@ def _build_counts(state: RunState) -> Iterator[HeaderPart]:
         share = f"files {files.landed}/{files.concerned}"
         yield HeaderPart(f"{share} merged{failed}", "", 3, share)
     else:
-        leaves = (task.status for task in state.tasks.values() if task.spec.kind == "leaf")
+        leaves = (task.status for task in state.tasks.values() if task.is_counted)
         tasks = TaskCounts.from_statuses(leaves)
         yield HeaderPart(f"tasks {tasks.describe_counts()}", "", 3, f"tasks {tasks.share_text}")
 

@@ -48,7 +48,7 @@ def count_progress(state: RunState) -> Progress:
         failed = sum(status.is_left_over for status in statuses)
         changed = statuses.count(FileStatus.TRANSFORMED)
         return Progress("files", landed, changed, failed, FileCounts.from_statuses(statuses).concerned)
-    leaves = [task.status for task in state.tasks.values() if task.spec.kind == "leaf"]
+    leaves = [task.status for task in state.tasks.values() if task.is_counted]
     counts = TaskCounts.from_statuses(leaves)
     return Progress(
         unit="tasks",

@@ -74,6 +74,17 @@ class TaskReplaced(Event, kind="task.replaced"):
     by: TaskId
 
 
+class RivalChosen(Event, kind="rival.chosen"):
+    """Of the tasks that try the same as this one, which is the first of them, one was chosen to land.
+
+    `model` is who chose; empty where nobody had to be asked, or gave an answer.
+    """
+
+    chosen: TaskId
+    reasons: tuple[str, ...] = ()
+    model: str = ""
+
+
 class PlanningEnded(Event, kind="planning.ended"):
     """A planner's slice is finished."""
 

@@ -9,6 +9,7 @@ from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.record_updates import get_named_task, update_task
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.ownership.decisions import list_contradictions, record_decisions
+from orchestrator.domain.run.rivals import list_rivals
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 
@@ -65,6 +66,20 @@ def _(event: work.TaskReplaced, state: RunState) -> None:
     if not task.status.is_terminal:
         update_task(state, task, TaskStatus.CANCELLED, reason=f"{event.by} replaces it", cause=EndCause.REPLACED)
     replace_dependency(state, task.spec.id, event.by)
+
+
+@apply_planning_event.register
+def _(event: work.RivalChosen, state: RunState) -> None:
+    for task in list_rivals(state, get_named_task(state, event)):
+        name = task.spec.id
+        if name == event.chosen:
+            update_task(state, task, is_chosen=True)
+            continue
+        update_task(state, task, is_chosen=False)
+        if not task.status.is_terminal:
+            reason = f"{event.chosen}, which tries the same, was chosen"
+            update_task(state, state.tasks[name], TaskStatus.CANCELLED, reason=reason, cause=EndCause.NOT_CHOSEN)
+        replace_dependency(state, name, event.chosen)
 
 
 @apply_planning_event.register

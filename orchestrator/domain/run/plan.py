@@ -32,6 +32,7 @@ class PlanLimits(FrozenModel):
     left_usd: Decimal | None = None
     left_tokens: int | None = None
     has_prices: bool = True
+    max_best_of: int = 3
 
 
 class Withdrawal(FrozenModel):
@@ -98,6 +99,7 @@ def check_plan(plan: Plan, limits: PlanLimits, earlier: Sequence[EarlierTask] = 
         *_check_count(plan, limits),
         *_check_keys(plan, known),
         *_check_drafts(plan, limits),
+        *_check_rivals(plan, limits),
         *_check_grants(plan),
         *_check_withdrawals(plan, known),
         *_check_replacements(plan, known),
@@ -147,6 +149,14 @@ def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         elif draft.variant is not None and draft.variant not in limits.variants:
             known = ", ".join(limits.variants) or "none are configured"
             yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
+
+
+def _check_rivals(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+    for draft in plan.tasks:
+        if draft.best_of != 1 and draft.kind == "branch":
+            yield f"task {draft.key!r} is a branch, and `best_of` is for leaves: leave it away"
+        elif not 1 <= draft.best_of <= limits.max_best_of:
+            yield f"task {draft.key!r} has best_of {draft.best_of}: give 1 to {limits.max_best_of} (plan.max_best_of)"
 
 
 def _check_grants(plan: Plan) -> Iterator[str]:
@@ -238,8 +248,10 @@ def _check_budget(plan: Plan, limits: PlanLimits) -> Iterator[str]:
             if amount is not None and not 0 < amount <= MAX_DOLLARS:
                 yield f"task {draft.key!r} has {name} {amount}: give more than 0 and at most {MAX_DOLLARS:,}, or null"
                 return
-    usd = sum((Decimal(str(draft.budget_usd)) for draft in plan.tasks if draft.budget_usd), Decimal(0))
-    tokens = sum(draft.budget_tokens or 0 for draft in plan.tasks)
+    usd, tokens = Decimal(0), 0
+    for draft in plan.tasks:
+        usd += Decimal(str(draft.budget_usd or 0)) * draft.best_of
+        tokens += (draft.budget_tokens or 0) * draft.best_of
     if usd and not limits.has_prices:
         yield "nobody knows the price of a model in use, so `budget_usd` would bound nothing: give `budget_tokens`"
     if limits.left_usd is not None and usd > limits.left_usd:

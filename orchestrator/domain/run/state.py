@@ -57,6 +57,8 @@ class TaskState(FrozenModel):
     """The contradictions that it had to settle when its last round began, by the ids of the decisions."""
     is_finished: bool = False
     """True if the planner said that it needs nothing more, while tasks of it were still at work."""
+    is_chosen: bool = False
+    """True if it was chosen among its rivals: it alone of them lands."""
     end_number: int = 0
     """The number of its own last end among all ends of tasks in the run, from 1; 0 while it has not ended."""
     uncounted_rounds: int = 0
@@ -77,6 +79,16 @@ class TaskState(FrozenModel):
     """The number of attempts before a person last had it tried again: those count against no limit."""
     verification: VerificationState | None = None
     """The work of its verifier; None where there is none yet."""
+
+    @property
+    def is_counted(self) -> bool:
+        """True if it counts among the tasks of workers; a rival that was not chosen does not."""
+        return self.spec.kind == "leaf" and self.cause != EndCause.NOT_CHOSEN
+
+    @property
+    def waits_for_choice(self) -> bool:
+        """True if it has rivals and was not chosen among them, or not yet: then it does not land."""
+        return self.spec.rival_of is not None and not self.is_chosen
 
     @property
     def plan_grants(self) -> tuple[AnyGrant, ...]:

@@ -60,6 +60,11 @@ class TaskDraft(FrozenModel):
         None, description="Most dollars it may cost with all below it; null: no own bound."
     )
     budget_tokens: int | None = Field(None, description="The same in tokens, input and output together.")
+    best_of: int = Field(
+        1,
+        description="For a leaf: how many workers try it independently. The best result lands; each costs as much as a "
+        "task of its own.",
+    )
 
 
 class Task(FrozenModel):
@@ -93,6 +98,8 @@ class Task(FrozenModel):
     """The question that must be answered with yes before the task begins; empty when it needs none."""
     budget_usd: float | None = None
     budget_tokens: int | None = None
+    rival_of: TaskId | None = None
+    """The first of the tasks that try the same, of which one lands; its own id for the first; None without rivals."""
 
 
 class TaskStatus(StrEnum):
@@ -181,6 +188,7 @@ class EndCause(StrEnum):
     WITHDRAWN = "withdrawn"
     REPLACED = "replaced"
     LEFT_BEHIND = "left-behind"
+    NOT_CHOSEN = "not-chosen"
 
     @property
     def is_infrastructure(self) -> bool:

@@ -2,15 +2,17 @@
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.ownership.claims import list_own_contradictions
+from orchestrator.domain.run.rivals import is_outdone
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 
 
 def list_news(state: RunState, task: TaskState) -> list[TaskState]:
-    """Return the tasks of a planner that have ended since its last round began."""
+    """Return the tasks of a planner that have ended since its last round began, without rivals that were outdone."""
     news = []
     for child in state.iterate_children(task.spec.id):
-        if child.status.is_terminal and child.end_number > task.seen_ends:
+        is_new = child.status.is_terminal and child.end_number > task.seen_ends
+        if is_new and not is_outdone(state, child):
             news.append(child)
     return news
 

@@ -16,7 +16,15 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     TaskReplaced,
 )
-from orchestrator.domain.ids import ROOT_TASK, Purpose, TaskId, build_child_task_id, build_plan_subject, get_task_key
+from orchestrator.domain.ids import (
+    ROOT_TASK,
+    Purpose,
+    TaskId,
+    build_child_task_id,
+    build_plan_subject,
+    choose_free_name,
+    get_task_key,
+)
 from orchestrator.domain.ownership.claims import (
     describe_contradiction,
     find_orders,
@@ -28,6 +36,7 @@ from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
+from orchestrator.domain.run.rivals import find_chosen, list_rivals
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskDraft, TaskStatus
 from orchestrator.engine.context import RunContext
@@ -128,7 +137,7 @@ async def _end_without_rounds(context: RunContext, state: TaskState) -> None:
 
 async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
     orders = find_orders(plan, context.state, state.spec.id)
-    tasks = build_planned_tasks(state.spec, plan, orders)
+    tasks = build_planned_tasks(state.spec, plan, orders, context.state)
     asked = _build_question(context, state, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
@@ -144,29 +153,35 @@ async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> Non
 def _take_back(run: RunState, parent: TaskId, plan: Plan) -> Iterator[Event]:
     """Yield the ends of tasks that a plan takes back; one that has begun since it was checked goes on."""
     for withdrawal in plan.cancel:
-        task = run.tasks.get(build_child_task_id(parent, withdrawal.key))
-        if task is None or task.status.is_terminal:
-            continue
-        if task.status == TaskStatus.PLANNED and not task.attempts:
-            reason = f"its planner took it back: {withdrawal.reason}"
-            end = {"status": TaskStatus.CANCELLED, "reason": reason, "cause": EndCause.WITHDRAWN}
-            yield TaskEnded(task=task.spec.id, **end)
-        else:
-            text = f"{task.spec.id} had begun when its planner took it back, and goes on"
-            yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=task.spec.id)
+        for task in _list_with_rivals(run, parent, withdrawal.key):
+            if task.status.is_terminal:
+                continue
+            if task.status == TaskStatus.PLANNED and not task.attempts:
+                reason = f"its planner took it back: {withdrawal.reason}"
+                end = {"status": TaskStatus.CANCELLED, "reason": reason, "cause": EndCause.WITHDRAWN}
+                yield TaskEnded(task=task.spec.id, **end)
+            else:
+                text = f"{task.spec.id} had begun when its planner took it back, and goes on"
+                yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=task.spec.id)
+
+
+def _list_with_rivals(run: RunState, parent: TaskId, key: str | None) -> Sequence[TaskState]:
+    """Return the task of this key, with its rivals if it is the first of them; none if no plan had it."""
+    task = run.tasks.get(build_child_task_id(parent, key)) if key else None
+    if task is None:
+        return ()
+    return list_rivals(run, task) if task.spec.rival_of == task.spec.id else [task]
 
 
 def _replace_tasks(run: RunState, parent: TaskId, plan: Plan) -> Iterator[Event]:
     """Yield that tasks of a plan take the places of others; one that has begun since goes on beside its successor."""
     for draft in plan.tasks:
-        old = run.tasks.get(build_child_task_id(parent, draft.replaces)) if draft.replaces else None
-        if old is None:
-            continue
-        if old.status.is_terminal or (old.status == TaskStatus.PLANNED and not old.attempts):
-            yield TaskReplaced(task=old.spec.id, by=build_child_task_id(parent, draft.key))
-        else:
-            text = f"{old.spec.id} had begun when its planner replaced it, and goes on"
-            yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=old.spec.id)
+        for old in _list_with_rivals(run, parent, draft.replaces):
+            if old.status.is_terminal or (old.status == TaskStatus.PLANNED and not old.attempts):
+                yield TaskReplaced(task=old.spec.id, by=build_child_task_id(parent, draft.key))
+            else:
+                text = f"{old.spec.id} had begun when its planner replaced it, and goes on"
+                yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=old.spec.id)
 
 
 def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
@@ -178,20 +193,45 @@ def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]
     return build_run_approval(context, "plan", subject, title, [f"{task.id}: {task.title}" for task in tasks])
 
 
-def build_planned_tasks(parent: Task, plan: Plan, orders: Mapping[str, tuple[TaskId, ...]] = NO_ORDERS) -> list[Task]:
-    """Return the tasks that a plan makes below its planner's own task; `orders` name tasks that go first, by key."""
-    return [_build_task(parent, draft, orders.get(draft.key, ())) for draft in plan.tasks]
+def build_planned_tasks(
+    parent: Task, plan: Plan, orders: Mapping[str, tuple[TaskId, ...]] = NO_ORDERS, run: RunState | None = None
+) -> list[Task]:
+    """Return the tasks that a plan makes below its planner's own task, rivals included.
+
+    `orders` name tasks that go first, by key. `run` has the tasks of earlier plans.
+    """
+    run = run or RunState()
+    taken = {*run.tasks, *(build_child_task_id(parent.id, draft.key) for draft in plan.tasks)}
+    tasks = []
+    for draft in plan.tasks:
+        task = _build_task(parent, draft, orders.get(draft.key, ()), run)
+        if draft.best_of > 1:
+            task = task.model_copy(update={"rival_of": task.id})
+        tasks.append(task)
+        for _ in range(1, draft.best_of):
+            name = TaskId(choose_free_name(task.id, taken))
+            taken.add(name)
+            tasks.append(task.model_copy(update={"id": name}))
+    return tasks
 
 
-def _build_task(parent: Task, draft: TaskDraft, after: tuple[TaskId, ...]) -> Task:
+def _build_task(parent: Task, draft: TaskDraft, after: tuple[TaskId, ...], run: RunState) -> Task:
+    needed = [_find_landing_rival(run, build_child_task_id(parent.id, key)) for key in draft.depends_on]
     return Task(
         id=build_child_task_id(parent.id, draft.key),
         parent=parent.id,
         depth=parent.depth + 1,
-        depends_on=tuple(build_child_task_id(parent.id, key) for key in draft.depends_on),
+        depends_on=tuple(needed),
         after=after,
-        **draft.model_dump(exclude={"key", "depends_on", "replaces"}),
+        **draft.model_dump(exclude={"key", "depends_on", "replaces", "best_of"}),
     )
+
+
+def _find_landing_rival(run: RunState, needed: TaskId) -> TaskId:
+    """Return the task that was chosen in the place of one that is depended on; that one if there was no choice."""
+    task = run.tasks.get(needed)
+    chosen = find_chosen(list_rivals(run, task)) if task is not None else None
+    return chosen.spec.id if chosen is not None else needed
 
 
 def build_root_task(goal: str) -> Task:
@@ -253,6 +293,7 @@ def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> Plann
             left_usd=left_usd,
             left_tokens=left_tokens,
             has_prices=not run.spend.total.unpriced_calls,
+            max_best_of=settings.max_best_of,
         ),
         reports=reports.ended,
         under_way=reports.under_way,

@@ -26,6 +26,7 @@ from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.goal.restart import is_restart_under_way
+from orchestrator.engine.goal.rival_choice import choose_rival
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -208,6 +209,8 @@ class GoalRun:
                 await verify_task(context, roles, task)
             case schedule.LandTasks(tasks):
                 await land_tasks(context, tasks)
+            case schedule.ChooseRival(first, rivals):
+                await choose_rival(context, roles, first, rivals)
             case schedule.CloseSlice(task):
                 await close_slice(context, task)
             case schedule.EndTask(task, status, reason, cause):

@@ -1,17 +1,16 @@
-"""The actions that are due, as a pure function of the state, and the order in which they begin.
+"""The actions that are due, as a pure function of the state.
 
 `busy` are those under way.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import UnionType
-from typing import Protocol
 
 from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.ids import TaskId, build_landing_item
 from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.run.rivals import has_live_rival, list_rivals
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
 from orchestrator.engine.goal.planner_news import (
@@ -104,13 +103,22 @@ class CloseSlice:
 
 
 @dataclass(frozen=True)
+class ChooseRival:
+    """Choose which of these tasks lands, all of which try the same as `first` and passed; one alone needs no judge."""
+
+    first: TaskId
+    rivals: tuple[TaskId, ...]
+
+
+@dataclass(frozen=True)
 class LandTasks:
     """Land what is queued, in this order."""
 
     tasks: tuple[TaskId, ...]
 
 
-Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | CloseSlice | LandTasks
+_TaskAction = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | CloseSlice
+Action = _TaskAction | ChooseRival | LandTasks
 _WORK = StartAttempt | ContinueAttempt
 
 
@@ -127,6 +135,8 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
     for task in state.tasks.values():
         if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
             wanted.append(action)
+        if (choice := _find_due_choice(state, task, bounds)) is not None and busy_tasks.isdisjoint(choice.rivals):
+            wanted.append(choice)
         if (verifying := VerifyTask(task.spec.id)) not in busy and _is_verification_due(task, bounds):
             wanted.append(verifying)
     wanted = _hold_planners_back(state, wanted, busy)
@@ -169,13 +179,15 @@ def _finishes_work(state: RunState, action: Action) -> bool:
     """Return True if an action needs no new work: it only judges or ends what is there."""
     if isinstance(action, VerifyTask):
         return state.tasks[action.task].status == TaskStatus.JUDGING
-    return isinstance(action, JudgeAttempt | EndTask | CloseSlice)
+    return isinstance(action, JudgeAttempt | ChooseRival | EndTask | CloseSlice)
 
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
     """Return the tasks that an action is about."""
     if isinstance(action, LandTasks):
         return action.tasks
+    if isinstance(action, ChooseRival):
+        return action.rivals
     return (action.task,)
 
 
@@ -276,6 +288,23 @@ def _explain_rejection(state: RunState, item: str) -> str | None:
     return None
 
 
+def _find_due_choice(state: RunState, first: TaskState, bounds: ScheduleLimits) -> ChooseRival | None:
+    """Return the choice among a task and its rivals, once each of them has passed or ended; None if there is none."""
+    if first.spec.rival_of != first.spec.id:
+        return None
+    rivals, passed = list_rivals(state, first), list[TaskId]()
+    for rival in rivals:
+        if rival.status.is_terminal:
+            continue
+        is_passed = rival.status == TaskStatus.QUEUED and _after_queue(state, rival, bounds) is None
+        if rival.is_chosen or not is_passed or rival.ejection is not None:
+            return None
+        passed.append(rival.spec.id)
+    if passed:
+        return ChooseRival(first.spec.id, tuple(passed))
+    return None
+
+
 def _is_unanswered(state: RunState, item: str) -> bool:
     answer = state.approvals.get(item)
     return answer is not None and answer.decision != "approve"
@@ -290,7 +319,7 @@ def _start_planned(state: RunState, task: TaskState) -> Action | None:
             return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
-        if other.status.is_terminal and not other.status.is_reached:
+        if other.status.is_terminal and not other.status.is_reached and not has_live_rival(state, other):
             reason = f"it depends on {other.spec.id}, which was {other.status}"
             return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
     if not all(other.status.is_reached for other in needed):
@@ -358,37 +387,9 @@ def _list_landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTask
         if (
             task.status == TaskStatus.QUEUED
             and task.ejection is None
+            and not task.waits_for_choice
             and not _is_unanswered(state, build_landing_item(task.unit))
         ):
             queued.append(task.spec.id)
     if queued:
         yield LandTasks(tuple(queued))
-
-
-class ActionOrder(Protocol):
-    """Decides when an action begins.
-
-    `gathers_news` is false where the order itself says when a planner's round begins, so that none waits for time.
-    """
-
-    gathers_news: bool
-
-    def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
-        """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
-
-    def on_waiting(self, busy: int) -> None:
-        """Note that the engine has begun all that is due, and waits for one of `busy` actions to end."""
-
-
-class ImmediateOrder:
-    """Everything begins as soon as it is due."""
-
-    gathers_news = True
-
-    @asynccontextmanager
-    async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
-        """Give the action back at once."""
-        yield action
-
-    def on_waiting(self, busy: int) -> None:
-        """Ignore it."""

@@ -184,9 +184,13 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
 
 
 def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
-    """Return the tasks that are at work beside one, or still to come."""
+    """Return the tasks that are at work beside one, or still to come, without its rivals."""
     specs = {name: task.spec for name, task in run.tasks.items()}
-    unfinished = [task.spec for task in run.tasks.values() if not task.status.is_terminal]
+    unfinished = []
+    for task in run.tasks.values():
+        is_rival = task.spec.rival_of is not None and task.spec.rival_of == state.spec.rival_of
+        if not (task.status.is_terminal or is_rival):
+            unfinished.append(task.spec)
     return list_parallel_tasks(state.spec, specs, unfinished)
 
 

@@ -7,11 +7,11 @@ from itertools import combinations
 import anyio
 
 from orchestrator.domain.event.landing import ClashForeseen
-from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.ids import CommitId, TreeId, UnitId, parse_unit_task
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.goal.schedule import ImmediateOrder
+from orchestrator.engine.goal.action_order import ImmediateOrder
 from worktrees.diffs.tree_changes import compare_trees
 from worktrees.errors import GitError
 from worktrees.object_store.conflict_merge import find_conflicts
@@ -51,7 +51,8 @@ class ClashProbe:
         """Record which attempts would conflict, and which would no more, as far as that is not known yet."""
         try:
             works = [await self._read_paths(work) for work in _list_work(self._context.state)]
-            for left, right in list(combinations(works, 2))[:_MOST_PAIRS]:
+            pairs = filter(self._can_both_land, combinations(works, 2))
+            for left, right in list(pairs)[:_MOST_PAIRS]:
                 await self._probe_pair(left, right.tree, right.paths, (right.unit,))
             tip = self._context.state.head
             for work in works:
@@ -60,6 +61,11 @@ class ClashProbe:
                     await self._probe_pair(work, tip, landed, ())
         except GitError:
             return  # what it looked at is gone already: it looks again
+
+    def _can_both_land(self, pair: tuple[_Work, _Work]) -> bool:
+        """Return False for attempts at tasks that try the same."""
+        left, right = (self._context.state.tasks[parse_unit_task(work.unit)].spec for work in pair)
+        return left.rival_of is None or left.rival_of != right.rival_of
 
     async def _read_paths(self, work: _Work) -> _Work:
         return _Work(work.unit, work.base, work.tree, await self._list_paths(work.base, work.tree))

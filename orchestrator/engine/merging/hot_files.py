@@ -73,7 +73,7 @@ class FileQueue:
 
 
 def _is_under_way(state: RunState, task: TaskState) -> bool:
-    """Return True if an attempt at the task is at work, judged or about to land, and waits for no person."""
+    """Return True if an attempt at the task is at work, judged or about to land, and waits for no person or rival."""
     match task.status:
         case TaskStatus.RUNNING:
             return True
@@ -81,5 +81,6 @@ def _is_under_way(state: RunState, task: TaskState) -> bool:
             return task.verdict is None
         case TaskStatus.QUEUED:
             answer = state.approvals.get(build_landing_item(task.unit))
-            return task.ejection is None and (answer is None or answer.decision == "approve")
+            is_landing = task.ejection is None and not task.waits_for_choice
+            return is_landing and (answer is None or answer.decision == "approve")
     return False

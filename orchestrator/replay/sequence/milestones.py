@@ -68,6 +68,7 @@ _NAMES: Mapping[type[Event], str] = {
     UnitEjected: "the ejection of {0.unit}",
     work.PlanSubmitted: "a plan from round {0.round} of the planner of {0.task}",
     work.PlanKept: "the word of the planner of {0.task} in round {0.round} that its plan stays",
+    work.RivalChosen: "the choice among the rivals of {0.task}",
     work.PlanningEnded: "the last word of the planner of {0.task} in round {0.round}",
     work.AttemptEnded: "the end of attempt {0.number} at {0.task}",
     work.VerdictGiven: "the verdict on attempt {0.number} at {0.task}",

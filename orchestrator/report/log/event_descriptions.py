@@ -162,6 +162,11 @@ def _(event: verification.ContestDecided) -> str:
 
 
 @describe_event.register
+def _(event: work.RivalChosen) -> str:
+    return f"{event.chosen} is chosen to land: {'; '.join(event.reasons)}"
+
+
+@describe_event.register
 def _(event: work.LensVoted) -> str:
     vote = event.vote
     return f"{vote.lens} lens ({shorten_model_name(vote.model)}): {vote.decision} {'; '.join(vote.reasons)}".rstrip()

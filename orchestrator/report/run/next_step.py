@@ -46,7 +46,12 @@ def _suggest_after_goal(state: RunState) -> str:
     return ""
 
 
-_EXPLAINED = frozenset(EndCause) - {EndCause.DEPENDENCY, EndCause.CANCELLED, EndCause.LEFT_BEHIND}
+_EXPLAINED = frozenset(EndCause) - {
+    EndCause.DEPENDENCY,
+    EndCause.CANCELLED,
+    EndCause.LEFT_BEHIND,
+    EndCause.NOT_CHOSEN,
+}
 """Causes that lie in the task itself: the others follow from another task, or from a person's word."""
 
 

@@ -45,6 +45,7 @@ CAUSE_WORDS: Mapping[EndCause, str] = {
     EndCause.WITHDRAWN: "its planner took it back",
     EndCause.REPLACED: "its planner replaced it",
     EndCause.LEFT_BEHIND: "a restart left it behind",
+    EndCause.NOT_CHOSEN: "another task that tried the same was chosen",
 }
 """Cause → the words that follow the name of a task and a colon."""
 
@@ -78,9 +79,9 @@ def _describe_landed(state: RunState) -> str:
 
 
 def _iterate_leaves(state: RunState) -> Iterator[TaskState]:
-    """Yield the tasks that workers do; of one that was split, its pieces count, and none that was left behind."""
+    """Yield the tasks that workers do; none that was split, left behind or not chosen counts."""
     for task in state.tasks.values():
-        if task.spec.kind == "leaf" and task.status not in UNCOUNTED:
+        if task.is_counted and task.status not in UNCOUNTED:
             yield task
 
 

@@ -87,7 +87,7 @@ def _get_landing_title(state: RunState, trials: int) -> str:
 
 
 def _get_goal_phase(state: RunState) -> Phase:
-    leaves = Counter(task.status for task in state.tasks.values() if task.spec.kind == "leaf")
+    leaves = Counter(task.status for task in state.tasks.values() if task.is_counted)
     counts = {
         "at work": leaves[TaskStatus.RUNNING],
         "in review": leaves[TaskStatus.JUDGING],

@@ -98,12 +98,12 @@ def _get_outcome(state: RunState) -> model.ShownOutcome:
 
 def _count_leaf_tasks(state: RunState) -> dict[TaskStatus, int]:
     """Return how many leaf tasks have each status, with 0 for those that none has."""
-    counts = Counter(task.status for task in state.tasks.values() if task.spec.kind == "leaf")
+    counts = Counter(task.status for task in state.tasks.values() if task.is_counted)
     return {status: counts[status] for status in TaskStatus}
 
 
 def _count_end_causes(state: RunState) -> dict[EndCause, int]:
-    causes = Counter(task.cause for task in state.tasks.values() if task.spec.kind == "leaf")
+    causes = Counter(task.cause for task in state.tasks.values() if task.is_counted)
     return {cause: causes[cause] for cause in EndCause if cause in causes}
 
 

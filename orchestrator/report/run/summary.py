@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 from orchestrator.domain.event.landing import ClashForeseen
@@ -107,7 +108,8 @@ def _render_migration(state: RunState, result: RunResult) -> Iterator[str]:
 
 def _render_tasks(state: RunState) -> Iterator[str]:
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
-    counts = TaskCounts.from_statuses(task.status for task in leaves)
+    counted = filter(attrgetter("is_counted"), leaves)
+    counts = TaskCounts.from_statuses(task.status for task in counted)
     yield f"tasks: {counts.describe_counts()}"
     yield from map(_render_task, leaves[:_SHOWN])
 

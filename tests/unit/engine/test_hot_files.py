@@ -62,3 +62,10 @@ def test_planners_are_told_where_work_clashes_and_what_to_do() -> None:
     assert len(list(describe_clashes(state, clashed, 2))) == 2
     (told,) = describe_clashes(state, state.tasks[B], 2)
     assert "clashed 2 times in src/shop.py: tasks that name it are at work one after the other" in told
+
+
+def test_a_rival_that_passed_lets_the_others_begin_in_a_hot_file() -> None:
+    tries = []
+    for one in (task(A, TaskStatus.QUEUED), task(B)):
+        tries.append(one.model_copy(update={"spec": one.spec.model_copy(update={"rival_of": A})}))
+    assert due(run(*tries)) == [StartAttempt(B)]

@@ -12,6 +12,7 @@ from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, T
 from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.schedule import (
     Action,
+    ChooseRival,
     ContinueAttempt,
     EndTask,
     JudgeAttempt,
@@ -215,3 +216,41 @@ def test_a_task_waits_for_the_end_of_those_of_other_slices_that_go_first() -> No
     assert list_due_actions(state(first, second), BOUNDS, frozenset()) == [ContinueAttempt(A)]
     ended = first.model_copy(update={"status": TaskStatus.REJECTED})
     assert list_due_actions(state(ended, second), BOUNDS, frozenset()) == [StartAttempt(B)]
+
+
+def rival(one: TaskState, **changes: object) -> TaskState:
+    """The task as one of those that try the same as `a`."""
+    return one.model_copy(update={"spec": one.spec.model_copy(update={"rival_of": A}), **changes})
+
+
+def test_a_rival_that_passed_waits_for_the_others_and_then_one_of_them_is_chosen() -> None:
+    passed = rival(task(A, TaskStatus.QUEUED, attempts=1)), rival(task(B, TaskStatus.QUEUED, attempts=1))
+    assert ask(passed[0], rival(task(B, TaskStatus.RUNNING, attempts=1))) == [ContinueAttempt(B)]
+    assert ask(*passed) == [ChooseRival(A, (A, B))]
+    assert ask(*passed, draining=True) == [ChooseRival(A, (A, B))]
+    assert ask(*passed, busy=(ChooseRival(A, (A, B)),)) == []
+
+
+def test_only_the_chosen_rival_lands() -> None:
+    chosen = rival(task(B, TaskStatus.QUEUED, attempts=1), is_chosen=True)
+    assert ask(rival(task(A, TaskStatus.CANCELLED, attempts=1)), chosen) == [LandTasks((B,))]
+
+
+def test_what_depends_on_a_rival_that_failed_waits_while_another_one_may_land() -> None:
+    failed, waiting = rival(task(A, TaskStatus.REJECTED, attempts=1)), task(C, TaskStatus.PLANNED, after=(A,))
+    assert ask(failed, rival(task(B, TaskStatus.QUEUED, attempts=1)), waiting) == [ChooseRival(A, (B,))]
+    assert ask(failed, rival(task(B, TaskStatus.REJECTED, attempts=1)), waiting) == [
+        EndTask(C, TaskStatus.CANCELLED, "it depends on a, which was rejected", EndCause.DEPENDENCY)
+    ]
+
+
+def test_a_planner_hears_of_rivals_only_when_none_of_them_can_land() -> None:
+    planner = task(ROOT_TASK, TaskStatus.WAITING, parent=None, kind="branch")
+    failed = rival(task(A, TaskStatus.REJECTED, attempts=1), end_number=1)
+    other = task(C, TaskStatus.RUNNING, attempts=1)
+    assert ask(planner, failed, rival(task(B, TaskStatus.RUNNING, attempts=1)), other) == [
+        ContinueAttempt(B),
+        ContinueAttempt(C),
+    ]
+    both = failed, rival(task(B, TaskStatus.REJECTED, attempts=1), end_number=2)
+    assert ask(planner, *both, other) == [PlanRound(ROOT_TASK), ContinueAttempt(C)]

@@ -49,6 +49,8 @@ EXAMPLES = {
     "paths": "shop/cart.py, shop/discounts.py",
     "places": "\nIn shop/cart.py:\n<clash-0>\n<<<<<<< what landed meanwhile\n</clash-0>\n",
     "points": "outcome, A1",
+    "candidates": "Result cart\n<change-0>\n+x\n</change-0>\n\nResult cart-2\n<change-0>\n+y\n</change-0>",
+    "ids": "cart, cart-2",
     "printed": "<printed-0>\nassert 0 == 1\n</printed-0>",
     "reasons": "<evidence-0>\ntests that fail now and did not on the base (1): test_cart.test_total\n</evidence-0>",
     "recipe": "Replace unittest asserts with plain asserts",
