@@ -25,7 +25,7 @@ from orchestrator.journal.storage.high_water_mark import HighWaterMark
 from orchestrator.journal.storage.problems import DamagedJournal, NewerJournal, UnusableJournalEvent
 from worktrees.durable_files import copy_durably, sync_directory, write_durably
 
-_BLOB = compile_lazily(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
+_BLOB = compile_lazily(rb'"(?:sha|tests|trace)":"([0-9a-f]{64})"')
 _REPORT = "repaired.json"
 _WAL_FILES = ("journal.db-wal", "journal.db-shm")
 _HEAD = "journal.head"
