@@ -221,7 +221,10 @@ def _(event: work.CandidateTaken, state: RunState) -> None:
 @apply_run_event.register
 def _(event: work.AttemptEnded, state: RunState) -> None:
     task = get_named_task(state, event)
-    update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+    handoff = event.handoff or task.handoff
+    if event.handoff and task.handoff and task.attempt and task.attempt.keeps_work:
+        handoff = event.handoff.keep_decisions(task.handoff)
+    update_task(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=handoff)
 
 
 @apply_run_event.register

@@ -222,6 +222,12 @@ class Handoff(FrozenModel):
         description="What you decided that others have to go by, each under an id.",
     )
 
+    def keep_decisions(self, earlier: "Handoff") -> "Handoff":
+        """Return it with the decisions of an earlier handoff under ids of which it says nothing."""
+        ids = {decision.id for decision in self.decided}
+        kept = [decision for decision in earlier.decided if decision.id not in ids]
+        return self.model_copy(update={"decided": (*kept, *self.decided)})
+
 
 AttemptMode = Literal["fresh", "revise", "restart", "fork", "sent-back", "rebase", "arbitrate"]
 """The beginning of an attempt. With `revise` and `sent-back` the same worker goes on with its files and its words.
@@ -322,6 +328,11 @@ class Attempt(FrozenModel):
     def goes_on(self) -> bool:
         """True if it goes on from the files and the words of the attempt before."""
         return self.mode in {"revise", "sent-back"}
+
+    @property
+    def keeps_work(self) -> bool:
+        """True if it begins with what the attempts before have done."""
+        return self.mode not in {"fresh", "restart"}
 
     @property
     def session(self) -> SessionId:

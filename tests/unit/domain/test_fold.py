@@ -44,8 +44,9 @@ from orchestrator.domain.ids import (
 )
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.migration.files import FileStatus
+from orchestrator.domain.ownership.decisions import DecisionDraft
 from orchestrator.domain.run.state import RunState
-from orchestrator.domain.run.task import Attempt, Exit, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, AttemptMode, Exit, Handoff, Task, TaskStatus
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.domain.transitions import FILE_TRANSITIONS, TASK_TRANSITIONS, IllegalTransition
 
@@ -89,6 +90,23 @@ def test_a_revised_task_runs_again_with_its_next_attempt() -> None:
     state = fold_events(record(created(), started(), ended(), judged(VerdictKind.REVISE), started(2)))
     task = state.tasks[API]
     assert (task.status, task.attempt and task.attempt.number, task.verdict) == (TaskStatus.RUNNING, 2, None)
+
+
+@pytest.mark.parametrize(("mode", "decided"), [("rebase", ["x", "y"]), ("fresh", ["y"])])
+def test_what_lands_keeps_the_decisions_of_the_attempts_whose_work_it_holds(
+    mode: AttemptMode, decided: list[str]
+) -> None:
+    ends = []
+    for number, name in ((1, "x"), (2, "y")):
+        handoff = Handoff(summary="done", decided=(DecisionDraft(id=name, text=f"{name} is so"),))
+        ends.append(ended(number).model_copy(update={"handoff": handoff}))
+    second = started(2).attempt.model_copy(update={"mode": mode})
+    again = AttemptStarted(task=API, attempt=second)
+    history = record(
+        created(), started(), ends[0], judged(VerdictKind.REVISE), again, ends[1], judged(VerdictKind.MERGE, 2)
+    )
+    state = fold_events([*history, *record(landed(build_unit_id(API, 2)))])
+    assert [decision.id for decision in state.register] == decided
 
 
 def test_a_move_that_the_table_does_not_have_is_refused() -> None:
