@@ -14,6 +14,7 @@ from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.locks.file_lock import hold_file_lock
 from worktrees.repositories.repository import GitRepository
+from worktrees.safety.descriptors import open_unwaiting
 from worktrees.safety.removal import REMOVED_PREFIX, open_unfollowed, remove_entry
 
 _LOCK = "orchestrate.lock"
@@ -147,11 +148,9 @@ def _put_pointer(root: Path, content: str) -> None:
 
 def _read_pointer(file: Path) -> str | None:
     """Return a small regular file's content; None for anything else, which is neither followed nor waited for."""
-    with suppress(OSError):
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as opened:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return opened.read(_POINTER_LIMIT).decode("utf-8", "surrogateescape")
+    with suppress(OSError), open_unwaiting(file) as opened:
+        if stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            return opened.read(_POINTER_LIMIT).decode("utf-8", "surrogateescape")
     return None
 
 

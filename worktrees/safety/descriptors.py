@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
 
 
 @contextmanager
@@ -12,6 +14,19 @@ def hold_descriptor(descriptor: int) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def open_unwaiting(file: Path, flags: int = os.O_NOFOLLOW) -> BinaryIO:
+    """Open a file to read it, without waiting for who writes where a pipe lies there.
+
+    Raises:
+        OSError: it cannot be read, or is a directory; nothing stays open then.
+    """
+
+    def open_file(path: str, usual: int) -> int:
+        return os.open(path, usual | flags | os.O_NONBLOCK)
+
+    return open(file, "rb", opener=open_file)
 
 
 def list_directory(descriptor: int) -> list[tuple[str, bool]]:

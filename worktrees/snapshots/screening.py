@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from worktrees.safety.descriptors import open_unwaiting
 from worktrees.safety.path_rules import (
     escape_path,
     find_link_objection,
@@ -117,7 +118,7 @@ def _is_copy(file: Path, originals: Sequence[Path]) -> bool:
 def _read_file(file: Path) -> bytes | None:
     """Return a file's content; None if it cannot be read, by which nobody can have copied it either."""
     try:
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        with open_unwaiting(file, 0) as opened:
             return opened.read()
     except OSError:
         return None
@@ -175,7 +176,7 @@ def _content_objection(root: Path, path: str, found: os.stat_result, limits: Sna
 
 def _measure_longest_line(file: Path) -> int:
     """Return the bytes in the longest line of a regular file, which is neither followed nor waited for."""
-    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+    with open_unwaiting(file) as opened:
         return max(map(len, opened), default=0)
 
 
