@@ -39,9 +39,11 @@ def supervise_command(order: dict[str, Any]) -> dict[str, Any]:
     except OSError as error:
         sys.stderr.write(str(error))
         return {"started": False}
+    poller = select.poll()  # `select.select` takes no descriptor above 1,023, and the harness may hold as many
+    poller.register(order["control"], select.POLLIN)
+    poller.register(wake.fileno(), select.POLLIN)
     while (code := popen.poll()) is None:
-        readable, _, _ = select.select([order["control"], wake.fileno()], [], [])
-        if order["control"] in readable:
+        if any(ready == order["control"] for ready, _ in poller.poll()):
             break
         wake.recv(4096)
     _kill_all()

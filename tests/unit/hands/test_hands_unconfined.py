@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,15 @@ async def test_ci_refuses_it(yard: Any) -> None:
     with pytest.raises(UsageProblem, match="refused in CI"):
         async with yard.hands(UNSAFE, environ={"CI": "true"}):
             pass
+
+
+async def test_a_command_runs_and_is_stopped_however_many_files_the_harness_has_open(yard: Any, shell_in: Any) -> None:
+    with ExitStack() as stack:
+        for _ in range(1_100):
+            stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        async with yard.hands(UNSAFE) as hands:
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
+            ran = await shell_in(workspace, "echo main; exit 3")
+            assert (ran.output, ran.exit_code) == ("main\n", 3)
+            late = await shell_in(workspace, "sleep 982.1", timeout_s=0.5)
+            assert late.result.ending == CommandEnding.TIMED_OUT
