@@ -4,7 +4,9 @@ import json
 import re
 import shlex
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -15,14 +17,23 @@ from tests.running.terminals import SleepyRun, in_shell
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 
+def read_until(stream: IO[str], words: str) -> Iterator[str]:
+    """The lines of a stream, up to the first that holds these words."""
+    for line in stream:
+        yield line
+        if words in line:
+            return
+
+
 def test_ctrl_c_once_finishes_what_runs_and_starts_nothing_new(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=600, tasks="ab")
     process = run.begin()
     run.wait_for(in_shell)
     process.send_signal(signal.SIGINT)
-    run.wait_for(lambda recorded: recorded.event.kind == "command.taken")
+    assert process.stderr is not None
+    begun = "".join(read_until(process.stderr, "Ctrl-C: stopping"))  # what it waits for is what is at work by then
     run.wake()
-    _, said = process.communicate(timeout=300)
+    said = begun + process.communicate(timeout=300)[1]
     assert process.returncode == 130
     assert "Ctrl-C: stopping; waits for 1 task (1 command) under way; Ctrl-C again stops at once" in said
     assert re.search(r"^run \S+  stopped: what was running is finished, the rest waits$", said, re.MULTILINE)
