@@ -65,6 +65,7 @@ def models(repo: Path) -> Sequence[str]:
     return [word for role in ("planner", "worker", "judge") for word in ("--set", f"roles.{role}.model={script}")]
 
 
+@pytest.mark.extended
 def test_a_run_tests_its_sandbox_once_and_so_does_each_engine_that_goes_on_with_it(recorder: Path, repo: Path) -> None:
     given = ("--gate", "python3 -m unittest -q", "--set", "budget.calls=1", "--set", "budget.reserve=0")
     first = call(recorder, repo, "run", "make it better", *given, *models(repo))

@@ -136,6 +136,7 @@ async def test_a_job_that_was_thought_dead_does_no_harm_when_it_wakes(machines: 
     assert git(machines.remote, "for-each-ref") == before
 
 
+@pytest.mark.extended
 async def test_a_machine_that_kept_more_than_its_job_could_leave_goes_on_from_there(machines: Machines) -> None:
     options = machines.options("first")
     job = await claim_key(options, replace(WISH, stale_s=0))

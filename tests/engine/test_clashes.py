@@ -188,6 +188,7 @@ async def test_lines_that_both_sides_add_to_a_listed_file_are_kept_without_a_mod
     assert sorted(shown(bench, ended, "CHANGELOG.md").splitlines()) == ["- a", "- b"]
 
 
+@pytest.mark.extended
 async def test_work_under_way_that_would_conflict_is_seen_before_it_is_finished(bench: Bench) -> None:
     seen: list[str] = []
 

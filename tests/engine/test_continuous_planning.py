@@ -218,6 +218,7 @@ async def test_a_planner_may_hear_of_each_failure_by_itself_without_running_out_
     assert (ended.exit_code, status(ended, "root")) == (0, TaskStatus.DONE)
 
 
+@pytest.mark.extended
 async def test_slices_that_plan_one_file_get_an_order_and_a_question_has_one_owner(bench: Bench) -> None:
     shared = {"paths": ["shared.txt"]}
     ended = await bench.run(

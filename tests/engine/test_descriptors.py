@@ -8,11 +8,15 @@ from tests.running.goals import Bench, task
 from tests.running.scripts import judges, planner_ends, plans
 
 pytestmark = pytest.mark.sandbox
-OPEN = Path("/proc/self/fd")
+
+
+def count_descriptors() -> int:
+    """How many descriptors this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def test_a_run_leaves_nothing_open(bench: Bench) -> None:
-    before = len(list(OPEN.iterdir()))
+    before = count_descriptors()
     ended = await bench.run(plans("root", {"key": "a"}, {"key": "b"}), *task("a"), *task("b"), planner_ends(), judges())
     assert ended.exit_code == 0
-    assert len(list(OPEN.iterdir())) == before
+    assert count_descriptors() == before

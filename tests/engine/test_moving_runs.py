@@ -26,6 +26,7 @@ def own_refs(root: Path, run: str) -> dict[str, str]:
     return {name: oid for name, oid in refs(root).items() if f"/{run}/" in name and not name.endswith("/journal")}
 
 
+@pytest.mark.extended
 async def test_an_imported_run_has_the_same_events_blobs_refs_and_branch(source: Source, place: Place) -> None:
     imported = await place.take(source.late)
     there = place.directory(source.run)

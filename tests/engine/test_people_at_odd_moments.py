@@ -66,6 +66,7 @@ async def test_a_pause_that_is_taken_back_leaves_no_file_of_a_migration_out(tmp_
     assert {file.status for file in ended.state.migration.files.values()} == {FileStatus.MERGED}, ended.error
 
 
+@pytest.mark.extended
 async def test_a_task_that_is_tried_again_while_the_whole_is_judged_is_not_left_behind(bench: Bench) -> None:
     slow = judges().model_copy(update={"delay_s": 3})
     both = [plans("root", {"key": "a"}, {"key": "b"}), *REJECTED, *task("a"), *task("b")]

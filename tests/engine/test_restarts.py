@@ -101,6 +101,7 @@ async def test_what_a_person_commits_after_the_verdict_has_it_judged_anew_and_is
     assert any(left.kept in notice.text for notice in state.notices)
 
 
+@pytest.mark.extended
 async def test_a_restart_is_replayed_with_the_same_trees(bench: Bench) -> None:
     ended = await bench.run(*RESTARTED)
     assert ended.exit_code == 0, ended.error

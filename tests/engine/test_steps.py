@@ -231,6 +231,7 @@ async def test_a_step_per_shard_gets_the_files_of_one_shard_at_a_time(words: Pat
     }
 
 
+@pytest.mark.extended
 async def test_a_step_for_failed_files_can_begin_with_the_original(words: Path) -> None:
     gate = {"report": "exit-code", "check": [{"id": "t", "run": "! grep -q new a.txt b.txt"}]}
     ladder = [

@@ -74,6 +74,7 @@ async def test_a_sample_that_fails_stops_the_run_before_the_rest_and_says_how_it
     assert ended.exit_code == 4
 
 
+@pytest.mark.extended
 async def test_a_person_who_is_to_look_at_the_sample_lets_the_rest_begin(eight: Migrated) -> None:
     ended = await eight.run(recipe({"run": SED}, sample={"files": 2, "gate": "human"}))
     assert (ended.exit_code, set(eight.statuses().values())) == (6, {"merged", "discovered"})
@@ -214,6 +215,7 @@ async def test_what_a_revised_step_makes_as_before_stands_without_landing_again(
     assert (len(eight.events(RecipeRevised)[0].redo), len(ended.state.landings)) == (16, 2)
 
 
+@pytest.mark.extended
 async def test_files_that_fail_alike_pause_the_run_with_a_revised_recipe_and_only_they_are_done_again(
     eight: Migrated,
 ) -> None:
