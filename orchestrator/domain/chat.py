@@ -3,6 +3,8 @@
 Their words can always be encoded: what a model or a tool says comes back to a provider in every later request.
 """
 
+import json
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -43,6 +45,11 @@ class ToolSpec(FrozenModel):
     name: str
     description: str
     parameters: dict[str, Any]
+
+    @cached_property
+    def encoded(self) -> str:
+        """The tool as JSON text; kept, as each request of a session offers the same ones."""
+        return json.dumps([self.name, self.description, self.parameters], sort_keys=True)
 
 
 class Request(FrozenModel):

@@ -4,7 +4,6 @@ The stop is at the call boundary: a call under way is never cut off. What fits o
 cheaper than they reserved waits for them. What a call may cost is estimated before it is made.
 """
 
-import json
 from collections.abc import Callable
 
 import anyio
@@ -97,7 +96,7 @@ def estimate_usage(request: Request, price: Price | None, earlier: Usage | None)
 
 
 def _input(request: Request) -> int:
-    chars = sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in request.tools)
+    chars = sum(len(tool.encoded) for tool in request.tools)
     for message in request.messages:
         chars += len(message.text) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
     return -(-chars // CHARS_PER_TOKEN)

@@ -33,10 +33,8 @@ def hash_messages(messages: Sequence[Message]) -> str:
 
 def hash_tools(tools: Sequence[ToolSpec]) -> str:
     """Return the sha256 of the tools on offer."""
-    offered = []
-    for tool in tools:
-        offered.append([tool.name, tool.description, tool.parameters])
-    return hashlib.sha256(json.dumps(offered, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    offered = ", ".join(tool.encoded for tool in tools)
+    return hashlib.sha256(f"[{offered}]".encode()).hexdigest()
 
 
 @lru_cache(maxsize=_KEPT)

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, model_validator
@@ -96,7 +96,7 @@ class Tool(Generic[A]):
     is_final: bool = False
     reach: ToolReach = ToolReach.NOTHING
 
-    @property
+    @cached_property
     def spec(self) -> ToolSpec:
         """The tool as it is offered to a model."""
         return ToolSpec(name=self.name, description=self.description, parameters=_build_schema(self.arguments))
