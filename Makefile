@@ -12,10 +12,10 @@ demo: $(STAMP)
 	$(BIN)/orchestrate demo
 	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-# Of what takes long or repeats a way, the representatives (tests/running/representatives.py). Three workers for two
+# Of what takes long or repeats a way, the representatives (tests/running/representatives.py). Four workers for two
 # processors, as tests wait half of their time; what pytest makes of the tests is kept for the next time, whatever is set.
 test: node containers browser terminal $(STAMP)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal -m "representative or not (slow or extended)"
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal -m "representative or not (slow or extended)"
 
 # All that is slow or extended, at full size: larger projects, every crash point, two hundred kills, every attack.
 cases: node containers browser terminal $(STAMP)
