@@ -116,6 +116,7 @@ def test_a_planted_decision_by_text_is_found(house: Path, decision: str) -> None
     assert len(find_text_decisions(modules)) == 1
 
 
+@pytest.mark.extended
 def test_a_copy_of_the_product_measures_as_the_product(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "roles", tmp_path / "roles", ignore=shutil.ignore_patterns("__pycache__"))
     names = {module.path for module in read_modules(tmp_path)}

@@ -89,6 +89,7 @@ def test_a_dry_run_tells_what_the_steps_make_and_changes_nothing_at_all(root: Pa
     assert "a.txt:2:6: old" in text
 
 
+@pytest.mark.extended
 def test_a_run_for_some_files_lands_these_and_a_dry_run_takes_its_results_and_leaves_it_as_it_is(root: Path) -> None:
     ran = run(root, "alone.toml", "--only", "sub/", "--json")
     assert (ran.code, ran.json["files"]["landed"]) == (0, ["sub/b.txt"]), ran.err

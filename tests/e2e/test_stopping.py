@@ -82,6 +82,7 @@ def test_a_time_limit_is_one_of_the_whole_run_and_stops_resumably(tmp_path: Path
     assert run.resume("--time-limit", "0")["outcome"] == "done"
 
 
+@pytest.mark.extended
 def test_a_run_that_is_being_worked_on_is_locked(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=600)
     process = run.begin()

@@ -138,6 +138,7 @@ def test_a_job_whose_time_is_over_starts_the_next_one_which_ends_the_run(tmp_pat
         assert len(yard.forge.hosted.pulls) == 1
 
 
+@pytest.mark.extended
 def test_a_goal_that_begins_like_an_option_is_planned(yard: Yard) -> None:
     done = yard.actions.event("workflow_dispatch", {"inputs": {"goal": "- make it better", "dry_run": "true"}})
     assert done["work"].results["Plan only"] == "success", done["work"].said

@@ -220,6 +220,7 @@ def appends(name: str) -> list[ScriptedReply]:
     return [*items, uses("arbiter", name, "shell", command=KEEP_BOTH), uses("arbiter", name, "finish", summary="both")]
 
 
+@pytest.mark.extended
 async def test_twelve_workers_of_whom_four_change_one_file_and_two_clash_in_meaning_all_land(bench: Bench) -> None:
     crowd, pair, rest = ("c1", "c2", "c3", "c4"), ("a", "b"), tuple(f"n{number}" for number in range(6))
     apart = [uses("worker", name, "shell", command=f"mv {name}.txt {name}2.txt") for name in pair]

@@ -47,6 +47,7 @@ async def test_a_run_that_does_again_what_waits_to_be_merged_names_the_earlier_o
     assert (told(again.state.notices), again.exit_code) == ([said], first.exit_code)
 
 
+@pytest.mark.extended
 async def test_what_was_merged_or_given_up_or_is_not_asked_for_is_not_named(tmp_path: Path) -> None:
     run = Migrated(words(tmp_path / "repo", {"a/1.txt": "old", "a/2.txt": "old worse", "b/1.txt": "old"}))
     branch = (await run.run(GIVEN)).state.run.branch

@@ -114,6 +114,7 @@ async def test_with_pull_requests_only_there_is_one_even_for_everything(tmp_path
         assert await opened(context, recipe) == {"all": "app/c.txt app/d.txt lib/a.txt lib/b.txt"}
 
 
+@pytest.mark.extended
 async def test_only_so_many_are_open_until_others_are_merged_or_a_person_asks(tmp_path: Path) -> None:
     repo, recipe = root(tmp_path), grouped("shard", max_open_prs=1)
     async with begun(repo, recipe) as (place, context):

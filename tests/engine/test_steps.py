@@ -123,6 +123,7 @@ async def test_a_second_run_of_the_same_recipe_runs_no_step(words: Path) -> None
     }
 
 
+@pytest.mark.extended
 async def test_only_what_changed_is_run_again(words: Path) -> None:
     await run(words, recipe({"run": SED, "reads": ["*.cfg"]}))
     (words / "c.txt").write_text("another old\n")

@@ -49,6 +49,7 @@ def at_once(*steps: dict[str, Any], **more: Any) -> Any:
     return recipe(*steps, sample={"first": 100}, **more)
 
 
+@pytest.mark.extended
 async def test_guilty_and_pairs_are_found_by_narrow_runs_and_what_lands_was_tested_as_a_whole(four: Migrated) -> None:
     await four.run(at_once({"run": SPOIL}, verify=NARROW))
     assert ejected(four) == {"b/1.txt": (), "c/1.txt": ("d/1.txt",), "d/1.txt": ("c/1.txt",)}

@@ -45,6 +45,7 @@ async def test_the_sample_goes_first_and_then_more_and_more_shards(eight: Migrat
     assert [size for kind, size in waves[1:] if kind == "sweep"][:2] == [1, 3]
 
 
+@pytest.mark.extended
 async def test_each_shard_lands_as_one_commit_that_names_it(eight: Migrated) -> None:
     await eight.run(recipe({"run": SED}))
     assert eight.subjects() == list(NAMES)
@@ -128,6 +129,7 @@ async def test_what_has_to_land_as_one_does_so_after_an_answer_to_its_last_pass(
     assert len(ended.state.landings) == 1
 
 
+@pytest.mark.extended
 async def test_a_sample_that_is_judged_again_is_asked_about_once(eight: Migrated) -> None:
     given = recipe({"run": SPOIL}, sample={"files": 2}, stop={"same_signature": 0})
     ended = await eight.run(given)
@@ -249,6 +251,7 @@ async def test_checks_of_a_shard_send_the_guilty_back_before_anything_is_queued(
     assert sum(status == "merged" for status in eight.statuses().values()) == 15
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("mended", [{}, {"idempotent": True, "max_passes": 3}])
 async def test_a_recipe_that_lets_a_step_settle_has_the_files_done_again_that_it_refused(
     eight: Migrated, mended: dict[str, Any]

@@ -68,6 +68,7 @@ def colours(segment: Segment) -> Iterator[tuple[int, int, int]]:
             yield tuple(colour.get_truecolor())
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", SCREENS)
 async def test_without_colours_every_screen_is_grey(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
