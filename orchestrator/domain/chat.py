@@ -47,7 +47,7 @@ class ToolSpec(FrozenModel):
     parameters: dict[str, Any]
 
     @cached_property
-    def encoded(self) -> str:
+    def json_text(self) -> str:
         """The tool as JSON text; kept, as each request of a session offers the same ones."""
         return json.dumps([self.name, self.description, self.parameters], sort_keys=True)
 

@@ -96,7 +96,7 @@ def estimate_usage(request: Request, price: Price | None, earlier: Usage | None)
 
 
 def _input(request: Request) -> int:
-    chars = sum(len(tool.encoded) for tool in request.tools)
+    chars = sum(len(tool.json_text) for tool in request.tools)
     for message in request.messages:
         chars += len(message.text) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
     return -(-chars // CHARS_PER_TOKEN)

@@ -33,7 +33,7 @@ def hash_messages(messages: Sequence[Message]) -> str:
 
 def hash_tools(tools: Sequence[ToolSpec]) -> str:
     """Return the sha256 of the tools on offer."""
-    offered = ", ".join(tool.encoded for tool in tools)
+    offered = ", ".join(tool.json_text for tool in tools)
     return hashlib.sha256(f"[{offered}]".encode()).hexdigest()
 
 

@@ -257,7 +257,7 @@ class ContestRuling(FrozenModel):
 
 
 class RivalCandidate(FrozenModel):
-    """What the judge is shown of a task that passed: its checks, what was noticed in its change, and the change.
+    """The view that the judge has of a task that passed: its checks, what was noticed in its change, and the change.
 
     No word of its worker is in it. `lines` counts the lines that it adds and removes.
     """

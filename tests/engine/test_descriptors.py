@@ -11,7 +11,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def count_descriptors() -> int:
-    """How many descriptors this process has open."""
+    """Return how many descriptors this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

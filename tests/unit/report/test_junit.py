@@ -146,8 +146,8 @@ WORDS = st.text(st.characters(codec=None) | st.sampled_from("\x00\x08\ufffe\ufff
 
 @given(words=WORDS)
 def test_no_words_make_the_document_anything_but_well_formed(words: str) -> None:
-    for type_with_an_outcome_of_its_own in ("UnexpectedSuccess", "xfail"):  # readers know them as xpassed and xfailed
-        assume(type_with_an_outcome_of_its_own not in words)
+    for outcome in ("UnexpectedSuccess", "xfail"):  # types of failures that readers take for xpassed and xfailed
+        assume(outcome not in words)
     tried = FailedTry(words, words, words)
     cases = [
         JunitCase(words, f"{n}{words}", 1.5, result, words, words, words, words, (tried,))
