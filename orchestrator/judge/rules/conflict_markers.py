@@ -17,19 +17,23 @@ _BEFORE = compile_lazily(rb"^<{7,} .*?^={7,}\r?$.*?^>{7,} ", re.MULTILINE | re.D
 
 
 def check_conflict_markers(facts: ChangeFacts) -> Iterator[Finding]:
-    """Yield a blocking finding for each file in which the change left markers; no grant helps.
+    """Yield a finding for each file in which the change left markers.
 
-    Files that held such markers before, as samples of them do, are left alone, but for markers of the harness's own.
+    Those that the harness wrote into a clash block, and no grant helps: nobody decided what stands between them. Others
+    may be samples of a conflict, so they are told to reviewers; in files that held such before, they are not.
     """
     samples = {file.path for file in facts.files if _has_markers(file)}
     for path, lines in group_by_path(facts.lines).items():
-        left = _find_own_marker(lines)
-        if left is None and path not in samples:
-            left = _find_conflict(lines)
-        if left is not None:
-            text = f"{path}:{left.number} holds a marker of a merge conflict ({left.text[:40]!r}): bring both sides "
-            text += "together there and take all markers out"
-            yield Finding(rule=RuleId.CONFLICT_MARKER, text=text, path=path, line=left.number, is_blocking=True)
+        if (own := _find_own_marker(lines)) is not None:
+            text = f"{_describe_marker(path, own)}: bring both sides together there and take all markers out"
+            yield Finding(rule=RuleId.CONFLICT_MARKER, text=text, path=path, line=own.number, is_blocking=True)
+        elif path not in samples and (other := _find_conflict(lines)) is not None:
+            text = _describe_marker(path, other)
+            yield Finding(rule=RuleId.CONFLICT_MARKER, text=text, path=path, line=other.number, is_blocking=False)
+
+
+def _describe_marker(path: str, line: AddedLine) -> str:
+    return f"{path}:{line.number} holds a marker of a merge conflict ({line.text[:40]!r})"
 
 
 def _has_markers(file: ChangedFile) -> bool:
