@@ -5,6 +5,7 @@ What was said first never changes, so that the prefix stays cached.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from orchestrator.domain.chat import Message, ToolCall
 from orchestrator.domain.event import RecordedEvent
@@ -68,6 +69,7 @@ class SessionHistory:
     brief: str
     turns: list[Turn] = field(default_factory=list)
     opening: "SessionHistory | None" = None
+    _elisions: dict[int, "_Elision"] = field(default_factory=dict, repr=False, compare=False)
 
     def list_all_turns(self) -> list[Turn]:
         """Return the turns of this conversation and of those it continues."""
@@ -76,27 +78,31 @@ class SessionHistory:
         return [*self.opening.list_all_turns(), *self.turns]
 
     def build_messages(self, context_tokens: int) -> tuple[Message, ...]:
-        """Return the messages of the next request, with old observations elided if the context is getting full."""
-        elided = _count_elided(self.list_all_turns(), context_tokens)
-        return (Message(role="system", text=self.system), *self._build_conversation(elided))
+        """Return the messages of the next request, with old observations elided if the context is getting full.
+
+        Those of earlier requests are the same objects, which keep what was derived from them. Turns may be added
+        between two calls, and never changed.
+        """
+        elision = self._elisions.setdefault(context_tokens, _Elision(context_tokens))
+        elided = elision.count_elided(self.list_all_turns())
+        return (self._system_message, *self._build_conversation(elided))
+
+    @cached_property
+    def _system_message(self) -> Message:
+        return Message(role="system", text=self.system)
+
+    @cached_property
+    def _brief_message(self) -> Message:
+        return Message(role="user", text=self.brief)
 
     def _build_conversation(self, elided: int) -> list[Message]:
         first, messages = 0, list[Message]()
         if self.opening is not None:
             first, messages = len(self.opening.list_all_turns()), self.opening._build_conversation(elided)
-        messages.append(Message(role="user", text=self.brief))
+        messages.append(self._brief_message)
         for index, turn in enumerate(self.turns, start=first):
             messages += turn.build_messages(index, is_elided=index < elided)
         return messages
-
-    def count_characters(self, context_tokens: int) -> int:
-        """Return the size of the next request in characters."""
-        size = 0
-        for message in self.build_messages(context_tokens):
-            size += len(message.text)
-            for call in message.tool_calls:
-                size += len(call.arguments)
-        return size
 
 
 def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
@@ -114,18 +120,27 @@ def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Mes
     return messages
 
 
-def _count_elided(turns: Sequence[Turn], context_tokens: int) -> int:
-    """Return how many of the first turns lose their observations; it grows in steps, never when nothing was said."""
-    context_chars = context_tokens * CHARS_PER_TOKEN
-    high, low = int(context_chars * ELIDE_ABOVE_SHARE), int(context_chars * ELIDE_DOWN_TO_SHARE)
-    boundary, size = 0, 0
-    for index, turn in enumerate(turns):
-        size += turn.chars
-        if size > high:
-            while boundary < index + 1 - WHOLE_LATEST_TURNS and size > low:
-                size -= turns[boundary].chars
-                boundary += 1
-    return boundary
+class _Elision:
+    """The first turns that lose their observations; they grow in steps, never when nothing was said."""
+
+    def __init__(self, context_tokens: int) -> None:
+        context_chars = context_tokens * CHARS_PER_TOKEN
+        self._high, self._low = int(context_chars * ELIDE_ABOVE_SHARE), int(context_chars * ELIDE_DOWN_TO_SHARE)
+        self._seen = self._boundary = self._size = 0
+
+    def count_elided(self, turns: Sequence[Turn]) -> int:
+        """Return how many of the first turns lose their observations, after those that were added since."""
+        for index in range(self._seen, len(turns)):
+            self._size += turns[index].chars
+            if self._size > self._high:
+                self._elide(turns, index + 1 - WHOLE_LATEST_TURNS)
+        self._seen = len(turns)
+        return self._boundary
+
+    def _elide(self, turns: Sequence[Turn], before: int) -> None:
+        while self._boundary < before and self._size > self._low:
+            self._size -= turns[self._boundary].chars
+            self._boundary += 1
 
 
 @dataclass

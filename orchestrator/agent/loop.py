@@ -4,11 +4,14 @@ Everything said and done is in the ledger before the next thing happens. A sessi
 last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
 """
 
+from collections.abc import Sequence
+
 from orchestrator.agent.history import CHARS_PER_TOKEN, RestoredSession, SessionHistory, Turn, restore_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
 from orchestrator.agent.tool_execution import SessionHooks, ToolExecutor
+from orchestrator.domain.chat import Message
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
@@ -86,9 +89,10 @@ class _Session:
 
     async def run(self) -> object:
         while True:
-            if ended := self._find_limit():
+            messages = self._restored.conversation.build_messages(self._spec.settings.context_tokens)
+            if ended := self._find_limit(messages):
                 return await self._end_session(*ended)
-            turn = self._restored.unfinished or await self._ask_model()
+            turn = self._restored.unfinished or await self._ask_model(messages)
             if isinstance(turn, SessionFailure):
                 return await self._end_session(turn.exit, turn.detail)
             self._restored.unfinished = None
@@ -112,11 +116,11 @@ class _Session:
         value = await self._executor.read_final_value(self._restored.conversation.turns[-1])
         return value or SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
-    def _find_limit(self) -> tuple[Exit, str] | None:
+    def _find_limit(self, messages: Sequence[Message]) -> tuple[Exit, str] | None:
         turns, limit = len(self._restored.conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
-        used = self._restored.conversation.count_characters(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
+        used = sum(message.size_chars for message in messages) / CHARS_PER_TOKEN
         if used > self._spec.settings.context_tokens * RESTART_SHARE:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
         return None
@@ -131,14 +135,13 @@ class _Session:
             return Exit.MALFORMED, f"{MALFORMED_LIMIT} replies in a row held no call that can be read; {told}"
         return None
 
-    async def _ask_model(self) -> Turn | SessionFailure:
+    async def _ask_model(self, messages: tuple[Message, ...]) -> Turn | SessionFailure:
         if veto := await self._hooks.before_turn(len(self._restored.conversation.turns)):
             return SessionFailure(exit=Exit.VETOED, detail=veto)
-        window = self._spec.settings.context_tokens
-        messages = self._restored.conversation.build_messages(window)
         try:
             reply = await self._asker.ask_model(self._spec, len(self._restored.conversation.turns), messages)
         except ContextOverflow as error:
+            window = self._spec.settings.context_tokens
             hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
             return SessionFailure(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
         except RequestRefused as error:

@@ -1,8 +1,11 @@
 """One model call of a session, with everything around it: budget, journal, retries."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
+
+import anyio
 
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.budget.price import Price
@@ -22,6 +25,9 @@ from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.model_client import ModelClient
 
 _MAX_NOTICE_CHARS = 300
+_RECORDED_AT_ONCE = 8
+"""So many replies are recorded at a time. Of hundreds that came at once the first go on while the last still wait;
+else all would wait for all at every step, and their next replies would come at once again."""
 PriceLookup = Callable[[str], Awaitable[Price | None]]
 """What a model charges, by its name; None where nobody knows."""
 
@@ -39,6 +45,7 @@ class ModelCaller:
 
     def __post_init__(self) -> None:
         self._switches = _FallbackNotices(self.ledger)
+        self._slots = anyio.Semaphore(_RECORDED_AT_ONCE, fast_acquire=True)
 
     async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """Return the reply to a session's next request; it is in the ledger when this returns.
@@ -50,7 +57,7 @@ class ModelCaller:
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
         """
-        tries = _JournaledTries(self.client, self.ledger, self.budget, self._find_price, spec.prompt)
+        tries = _JournaledTries(self.client, self.ledger, self.budget, self._find_price, spec.prompt, self._slots)
         asking = ModelCallPolicy(self.providers, self.policy, tries.record_failure, self._switches.record_answer)
         return await complete_with_fallbacks(tries, spec.build_requests(turn, messages), asking)
 
@@ -94,6 +101,7 @@ class _JournaledTries:
     _budget: RunBudget
     _price_of: PriceLookup
     _prompt: str
+    _slots: anyio.Semaphore
     _open: ModelCalled | None = None
     _holds: bool = False
 
@@ -131,8 +139,11 @@ class _JournaledTries:
             prompt=self._prompt,
         )
         self._open = called
-        async with record_effect(self._ledger, called, unsettled=(ModelError,), lost=_build_lost) as asking:
+        asking_effect = record_effect(self._ledger, called, unsettled=(ModelError,), lost=_build_lost)
+        async with AsyncExitStack() as recording, asking_effect as asking:
             reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
+            recording.enter_context(anyio.CancelScope(shield=True))
+            await recording.enter_async_context(self._slots)
             asking.done = ModelReplied(
                 **_copy_identity(called),
                 model=reply.model or request.model,
@@ -176,7 +187,7 @@ def _hide_secrets(ledger: Ledger, reply: Reply) -> Reply:
 
 
 def _copy_identity(called: ModelCalled) -> dict[str, Any]:
-    return called.model_dump(include={"key", "task", "session", "turn", "role"})
+    return {name: getattr(called, name) for name in ("key", "task", "session", "turn", "role")}
 
 
 def _build_lost(intent: Intent, reason: str) -> Done:

@@ -144,7 +144,7 @@ class ToolExecutor:
             reach=tool and tool.reach,
         )
         begun = monotonic()
-        async with record_effect(self._ledger, called) as using:
+        async with record_effect(self._ledger, called, stages_done=True) as using:
             veto = await self._hooks.before_tool(number, index, call)
             if veto is None:
                 result = await self._run_tool(parse_effect_name(key), call)

@@ -3,16 +3,18 @@
 Their words can always be encoded: what a model or a tool says comes back to a provider in every later request.
 """
 
+import hashlib
 import json
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SkipValidation
 
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.text.encoding import make_encodable
+from orchestrator.domain.text.normalization import normalize_text
 
 Role = Literal["planner", "worker", "judge", "verifier", "arbiter"]
 EncodableText = Annotated[str, AfterValidator(make_encodable)]
@@ -38,6 +40,28 @@ class Message(FrozenModel):
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: EncodableText | None = None
 
+    @cached_property
+    def size_chars(self) -> int:
+        """The characters of its text and its tool calls; kept, as every later request repeats the message."""
+        return len(self.text) + sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What it adds to the sum of a request: all of it, without what changes by itself; kept, as `size_chars` is."""
+        calls = [(call.id, call.name, call.arguments) for call in self.tool_calls]
+        identity = json.dumps([self.role, self.call_id, calls], ensure_ascii=True).encode()
+        return identity + hashlib.sha256(self._normalized_text.encode("utf-8", "surrogatepass")).digest()
+
+    def normalize_words(self) -> "Message":
+        """Return it as it is compared: words of people, tools and the harness are normalized, the rest stays."""
+        return self.model_copy(update={"text": self._normalized_text})
+
+    @property
+    def _normalized_text(self) -> str:
+        if self.role in {"user", "tool"}:
+            return normalize_text(self.text)
+        return self.text
+
 
 class ToolSpec(FrozenModel):
     """A tool as offered to a model; `parameters` is a JSON Schema object."""
@@ -55,6 +79,7 @@ class ToolSpec(FrozenModel):
 class Request(FrozenModel):
     """One call of a model: `turn` counts the calls of the session from 0.
 
+    Messages and tools were validated when they were made, and are as many as the session is long.
     `stall_timeout_s` is how long nothing may arrive, 0 for as long as `timeout_s` allows.
     """
 
@@ -63,8 +88,8 @@ class Request(FrozenModel):
     session: SessionId
     turn: int
     model: str
-    messages: tuple[Message, ...]
-    tools: tuple[ToolSpec, ...] = ()
+    messages: SkipValidation[tuple[Message, ...]]
+    tools: SkipValidation[tuple[ToolSpec, ...]] = ()
     api_base: str | None = None
     api_key_env: str | None = None
     temperature: float | None = None

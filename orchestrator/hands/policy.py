@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 
 from pydantic import Field
 
@@ -147,9 +148,9 @@ class SandboxPolicy(FrozenModel):
     registries: Registries | None = None
     backend: str = ""
 
-    @property
+    @cached_property
     def sha(self) -> str:
-        """A hash of every field."""
+        """A hash of every field; kept, as every call of a tool records it."""
         return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 

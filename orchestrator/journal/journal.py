@@ -32,7 +32,7 @@ from worktrees.safety.private_directory import create_private_directory
 EventListener = Callable[[RecordedEvent], None]
 StateProjector = Callable[[RunState], str]
 _PROJECT_EVERY_S = 1.0
-_REST = 30.0
+_REST = 60.0
 """So many times as long as they took are projections not made again: of very many files they take long."""
 _JUMP_S = 5.0
 """A wall clock that differs by more from the time that passed was set, or the machine slept."""
@@ -79,7 +79,7 @@ class Journal:
         """Events up to this one were not looked at when the journal was opened."""
         self._pending: list[RecordedEvent] = []
         self._durable = self.state.seq
-        self._turn = anyio.Lock()
+        self._turn = anyio.Lock(fast_acquire=True)
         self._failure: OrchestrateError | None = None
         self._project_at = float("-inf")
         self._stopping = anyio.Event()
@@ -106,10 +106,7 @@ class Journal:
             Replaced: another process has taken the run over since.
             JournalProblem: they could not be written.
         """
-        if self._failure:
-            raise self._failure
-        for event in (*self._clock_jump(), *events):
-            self._place(event)
+        self.stage_events(*events)
         last = self.state.seq
         with anyio.CancelScope(shield=True):
             async with self._turn:
@@ -117,6 +114,18 @@ class Journal:
                     await self._commit()
         if self._failure:
             raise self._failure
+
+    def stage_events(self, *events: Event) -> None:
+        """Fold the events now; the next `append` makes them durable with its own.
+
+        Raises:
+            Replaced: another process has taken the run over since.
+            JournalProblem: an earlier write failed.
+        """
+        if self._failure:
+            raise self._failure
+        for event in (*self._clock_jump(), *events):
+            self._place(event)
 
     async def record_clock_jump(self) -> None:
         """Record it if the wall clock was set, or the machine slept, since the last event.
@@ -234,6 +243,9 @@ class Journal:
         return await to_thread.run_sync(search_events, self.directory, query, limit)
 
     def close(self) -> None:
-        """Close the file. Only after everybody who appends has stopped."""
+        """Write what is staged and close the file. Only after everybody who appends has stopped."""
+        with suppress(JournalProblem, RunLocked):
+            if self._pending and not self._failure:
+                self._store.insert_events(self._pending)
         with suppress(JournalProblem):
             self._store.close()

@@ -97,8 +97,7 @@ def estimate_usage(request: Request, price: Price | None, earlier: Usage | None)
 
 def _input(request: Request) -> int:
     chars = sum(len(tool.json_text) for tool in request.tools)
-    for message in request.messages:
-        chars += len(message.text) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+    chars += sum(message.size_chars for message in request.messages)
     return -(-chars // CHARS_PER_TOKEN)
 
 

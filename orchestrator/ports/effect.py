@@ -33,11 +33,14 @@ async def record_effect(
     intent: Intent,
     unsettled: tuple[type[Exception], ...] = (),
     lost: Callable[[Intent, str], Done] = build_abandoned_event,
+    *,
+    stages_done: bool = False,
 ) -> AsyncIterator[EffectInProgress]:
     """Record the intent, let the block do the effect, and record what it set as `done`.
 
     An error of ours or of git in the block, or its being cancelled, is recorded as the event that `lost` makes, but for
     the errors in `unsettled`, whose end the caller records. Anything else leaves the intent open: recovery settles it.
+    With `stages_done` the caller appends something at once, and that makes `done` durable too.
 
     Raises:
         JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.
@@ -63,5 +66,8 @@ async def record_effect(
     if happening.done is None or happening.done.key != intent.key:
         raise ValueError(f"the effect {intent.key} was left without the event that tells of its end")
     crash_point(f"{name}.before-done")
-    await ledger.append(happening.done, *happening.extra_events)
+    if stages_done:
+        ledger.stage_events(happening.done, *happening.extra_events)
+    else:
+        await ledger.append(happening.done, *happening.extra_events)
     crash_point(f"{name}.after-done")

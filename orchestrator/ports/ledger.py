@@ -46,6 +46,15 @@ class Ledger(SessionMemory, Protocol):
             JournalProblem: they could not be written; the state is as before.
         """
 
+    def stage_events(self, *events: Event) -> None:
+        """Fold the events into the state and leave it to the next `append` to make them durable with its own.
+
+        For what is followed by an `append` before anything else is done or waited for: that saves a write.
+
+        Raises:
+            JournalProblem: an earlier write failed; the state is as before.
+        """
+
     def build_next_key(self, name: str) -> str:
         """Return the idempotency key for the next try of the effect `name`."""
 

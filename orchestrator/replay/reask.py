@@ -10,7 +10,6 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
-from orchestrator.llm.text_normalization import normalize_message
 from orchestrator.ports.model_client import ModelClient
 from orchestrator.replay.comparison.diffs import describe_decision, find_decision_difference
 from orchestrator.replay.comparison.report_model import CallDifference, ComparedCall
@@ -83,7 +82,7 @@ class RoleReasker:
 
 
 def _choose_recorded(then: Message, now: Message) -> Message:
-    if normalize_message(then) == normalize_message(now):
+    if then.normalize_words() == now.normalize_words():
         return then
     return now
 

@@ -16,10 +16,10 @@ from orchestrator.config.model import Config
 from orchestrator.domain.chat import Request
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.normalization import normalize_text
 from orchestrator.errors import Interrupted, OrchestrateError, PersonNeeded, UsageProblem, convert_error
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.llm.recorded_model import CallPosition, RecordedModel
-from orchestrator.llm.text_normalization import normalize_text
 from orchestrator.ports.forge import Forge
 from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory

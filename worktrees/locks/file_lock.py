@@ -150,7 +150,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 @dataclass
 class _Waiting:
-    """One wait for a lock: said once after a second, given up after `patience_s`."""
+    """One wait for a lock: said once after a second unless this process holds it, given up after `patience_s`."""
 
     path: Path
     patience_s: float
@@ -169,7 +169,7 @@ class _Waiting:
             raise LockTimeout(
                 f"{self._named} is still held after {waited_s:.0f} s: wait for that process or end it, then try again"
             )
-        if waited_s > _SILENCE_S and not self.is_said:
+        if waited_s > _SILENCE_S and not self.is_said and find_lock_holder(self.path) != os.getpid():
             self.is_said = True
             _LOG.warning("waiting for %s, for at most %.0f s", self._named, self.patience_s)
         self.pause_s = min(self.pause_s * 1.5, _LONGEST_PAUSE_S)

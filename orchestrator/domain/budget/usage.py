@@ -25,7 +25,8 @@ class Usage(FrozenModel):
     @classmethod
     def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":
         """Return the sum of any number of usages; zero for none."""
-        return sum(usages, cls())
+        columns = zip(*(usage.__dict__.values() for usage in usages), strict=True)
+        return construct_model(cls, cls().__dict__ | dict(zip(cls.model_fields, map(sum, columns), strict=False)))
 
     @property
     def tokens(self) -> int:

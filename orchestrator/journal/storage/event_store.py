@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -96,14 +97,16 @@ class EventStore(EventReader):
         """
         with translate_sqlite_errors(self.path), open_transaction(self._connection):
             seq, previous = self._read_own_fence()
-            rows: list[tuple[object, ...]] = []
+            values: list[object] = []
             for recorded in batch:
                 if recorded.seq != seq + 1:
                     raise JournalProblem(f"{self.path}: event {recorded.seq} cannot follow event {seq}")
                 columns = _build_columns(recorded)
                 seq, previous = recorded.seq, chain_sum(previous, columns)
-                rows.append((*map(decode_column, columns), previous))
-            self._connection.executemany(INSERT_EVENT, rows)
+                values += (*map(decode_column, columns), previous)
+            for first in range(0, len(values), _STATEMENT_VALUES):
+                part = values[first : first + _STATEMENT_VALUES]
+                self._connection.execute(_build_insert(len(part) // _EVENT_VALUES), part)
             self._connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
             at = _format_time(batch[-1])
             derived = []
@@ -150,7 +153,19 @@ def _encode_column(text: str | None) -> bytes | None:
     return text.encode() if text is not None else None
 
 
-INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_EVENT_VALUES = 9
+_STATEMENT_VALUES = 100 * _EVENT_VALUES
+
+
+@lru_cache
+def _build_insert(events: int) -> str:
+    """Return the statement that inserts so many events at once.
+
+    SQLite gives up the interpreter's lock at every step of a statement and takes it again. That can last milliseconds
+    while the event loop is busy, so a statement for each event would make all who append wait.
+    """
+    row = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    return f"INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES{', '.join([row] * events)}"
 
 
 def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
@@ -167,7 +182,7 @@ def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
         schema.create_journal_file(path)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection, open_transaction(connection):
             written = _Written()
-            connection.executemany(INSERT_EVENT, written.build_insert_rows(rows))
+            connection.executemany(_build_insert(1), written.build_insert_rows(rows))
             fence = (written.epoch, written.seq, written.total)
             connection.execute("UPDATE fence SET epoch = ?, seq = ?, sum = ?", fence)
     sync_file(path)

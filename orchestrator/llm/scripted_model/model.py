@@ -137,9 +137,10 @@ class ScriptedModel(ScriptCursor):
         return tuple(self._requests)
 
     def _check(self, request: Request) -> None:
-        check_request(request)
         before = self._latest.get(request.session, ())
-        if not is_continuation(before, request.messages):
+        is_extension = request.messages[: len(before)] == before
+        check_request(request, len(before) if is_extension else 0)
+        if not is_extension and not is_continuation(before, request.messages):
             if not is_elision(before, request.messages):
                 raise InvariantBroken(
                     f"request {request.session!r} turn {request.turn} ({request.role}) rewrites its conversation: "
@@ -178,21 +179,25 @@ class InvariantBroken(AssertionError):
     """A request that some provider would refuse, or that throws the prompt cache away; a bug, so nobody catches it."""
 
 
-def check_request(request: Request) -> None:
+def check_request(request: Request, checked: int = 0) -> None:
     """Check that roles are in order, nothing is empty, and every tool call is answered once, right after it.
+
+    Args:
+        request: the request.
+        checked: how many of its first messages were a whole request that has been checked.
 
     Raises:
         InvariantBroken: the first broken rule, with the message's place.
     """
-    for problem in _problems(request.messages):
+    for problem in _problems(request.messages, checked):
         raise InvariantBroken(f"request {request.session!r} turn {request.turn} ({request.role}): {problem}")
 
 
-def _problems(messages: Sequence[Message]) -> Iterator[str]:
+def _problems(messages: Sequence[Message], checked: int) -> Iterator[str]:
     if not messages or messages[0].role != "system":
         yield "the first message is not the system's"
     open_calls: set[str] = set()
-    for place, message in enumerate(messages):
+    for place, message in enumerate(messages[checked:], start=checked):
         for problem in _own_problems(message):
             yield f"message {place} ({message.role}) {problem}"
         if message.role == "tool":

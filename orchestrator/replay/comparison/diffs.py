@@ -9,7 +9,6 @@ from typing import Any
 from orchestrator.domain.chat import Message, Reply, ToolCall
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.llm.text_normalization import normalize_message
 
 _WIDTH = 160
 _LINES = 40
@@ -19,7 +18,7 @@ _SHOWN = 120
 def find_changed_message(then: Sequence[Message], now: Sequence[Message]) -> tuple[str, tuple[str, ...]] | None:
     """Return which message is the first that differs, and a short diff of it; None if all are the same."""
     for number, (one, other) in enumerate(zip_longest(then, now)):
-        before, after = one and normalize_message(one), other and normalize_message(other)
+        before, after = one and one.normalize_words(), other and other.normalize_words()
         if before != after:
             role = getattr(one or other, "role", "?")
             return f"message {number} ({role})", build_short_diff(_shown(before), _shown(after))

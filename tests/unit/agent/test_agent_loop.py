@@ -24,8 +24,9 @@ from orchestrator.agent.tools.harness import build_submit_tool
 from orchestrator.config.layers import load_config
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.budget.limits import Limit
+from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.event.run import EffectAbandoned
-from orchestrator.domain.event.work import ModelCalled, ModelFailed, TaskCreated, ToolReturned
+from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied, TaskCreated, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.task import Exit, Handoff, Task
 from orchestrator.errors import LimitReached, ProviderDown
@@ -99,6 +100,25 @@ async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
     await journal.append(TaskCreated(task=API, spec=spec))
     yield Setting(journal, InMemoryWorkspace({"a.py": b"x = 1\n"}), tmp_path)
     journal.close()
+
+
+async def test_a_reply_that_has_come_is_recorded_although_the_run_is_just_being_stopped(setting: Setting) -> None:
+    model = ScriptedModel([DONE])
+    with anyio.CancelScope() as scope:
+
+        class StoppedModel:
+            async def request_completion(self, request: Request) -> Reply:
+                answer = await model.request_completion(request)
+                scope.cancel()
+                return answer
+
+            find_price = model.find_price
+            find_model_problem = model.find_model_problem
+
+        caller = ModelCaller(StoppedModel(), setting.journal, NO_WAIT, RunBudget(BudgetSettings()))
+        await run_session(setting.spec(), caller, setting.journal)
+    assert len(await setting.events(ModelReplied)) == 1
+    assert await setting.events(ModelFailed) == []
 
 
 async def test_a_final_tool_ends_the_session_with_its_value(setting: Setting) -> None:

@@ -60,6 +60,30 @@ async def test_many_appends_at_once_are_neither_lost_nor_reordered(tmp_path: Pat
     assert [recorded.seq for recorded in read_all_events(tmp_path / "journal.db")] == list(range(1, 201))
 
 
+async def test_a_staged_event_is_folded_at_once_and_durable_with_the_next_append(
+    tmp_path: Path, journal: Journal
+) -> None:
+    journal.stage_events(notice("one"))
+    assert [n.text for n in journal.state.notices] == ["one"]
+    assert texts(tmp_path / "journal.db") == []
+    await journal.append(notice("two"))
+    assert texts(tmp_path / "journal.db") == ["one", "two"]
+
+
+async def test_what_is_staged_last_is_written_when_the_journal_is_closed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, SystemClock())
+    journal.stage_events(notice("last"))
+    journal.close()
+    assert texts(tmp_path / "journal.db") == ["last"]
+
+
+async def test_more_events_than_one_statement_takes_are_written_in_one_transaction(
+    tmp_path: Path, journal: Journal
+) -> None:
+    await journal.append(*(notice(str(number)) for number in range(250)))
+    assert texts(tmp_path / "journal.db") == [str(number) for number in range(250)]
+
+
 async def test_a_reader_in_the_same_moment_sees_every_committed_event(tmp_path: Path, journal: Journal) -> None:
     await journal.append(notice("before"))
     reader = EventStore.open_reader(tmp_path / "journal.db")

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, Request, ToolCall, ToolSpec
 from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.text.normalization import normalize_text
 from orchestrator.llm.request_digest import hash_request
-from orchestrator.llm.text_normalization import normalize_message, normalize_text
 from prompts import fence_text
 
 VOLATILE = [
@@ -73,7 +73,7 @@ def test_a_changed_word_is_never_hidden(before: list[str], after: list[str], one
 def test_system_prompts_and_the_models_own_words_are_compared_as_they_are() -> None:
     for role in ("system", "assistant"):
         message = Message(role=role, text="wait 5 s")
-        assert normalize_message(message) == message
+        assert message.normalize_words() == message
 
 
 def request(**changes: object) -> Request:
@@ -104,3 +104,12 @@ def test_a_requests_sha_sees_messages_and_tools_and_neither_model_nor_time() -> 
     assert hash_request(request(messages=failed)) != sha
     assert hash_request(request(messages=tuple(first))) != sha
     assert hash_request(request(tools=())) != sha
+
+
+def test_a_changed_copy_of_a_message_has_a_sha_of_its_own() -> None:
+    asked = request()
+    sha = hash_request(asked)
+    *first, last = asked.messages
+    changed = last.model_copy(update={"text": "[exit code 1, 0.1 s]"})
+    assert hash_request(request(messages=(*first, changed))) != sha
+    assert changed.size_chars == len(changed.text)

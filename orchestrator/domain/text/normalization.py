@@ -7,7 +7,6 @@ they are.
 
 import re
 
-from orchestrator.domain.chat import Message
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _DAY = r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2}"
@@ -46,10 +45,3 @@ def normalize_text(text: str) -> str:
             text = pattern.sub(instead, text)
         if text == before:
             return text
-
-
-def normalize_message(message: Message) -> Message:
-    """Return a message as it is compared: words of people, tools and the harness are normalized, the rest stays."""
-    if message.role not in {"user", "tool"}:
-        return message
-    return message.model_copy(update={"text": normalize_text(message.text)})
