@@ -5,31 +5,20 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Awaitable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from anyio import (
-    BrokenResourceError,
-    CancelScope,
-    ClosedResourceError,
-    create_task_group,
-    open_process,
-    sleep,
-    to_thread,
-)
-from anyio.abc import ByteReceiveStream, Process
+from anyio import sleep, to_thread
 
 from worktrees.errors import GitError, LockedRepository
+from worktrees.git_process import GitOutput, GitProcess
 from worktrees.locks.lock_holders import find_locking_processes, find_repository_directories
 from worktrees.ref_store.remote_view import LIST_SETTINGS, create_remote_view, list_ignored_keys, parse_settings
 from worktrees.safety.git_environment import Setting, build_git_environment, build_user_environment
-from worktrees.safety.named_pipes import watch_for_pipes
 
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file", "check-attr"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
@@ -45,23 +34,8 @@ MIN_GIT_VERSION = (2, 38)
 _LOCKED_S = 5.0
 """So long a command is tried again whose lock somebody holds; git itself waits as long for some locks."""
 _LOCKED = re.compile(rb"'([^'\n]+\.lock)': File exists")
-_CHUNK = 1024 * 1024
 _INTERRUPTED = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
 """What is meant for us, as Ctrl-C is, also reaches a git that has no session of its own yet: it is started again."""
-
-
-@dataclass(frozen=True)
-class GitOutput:
-    """The output of a git command; `is_cut` if it was ended because it wrote more than was asked for."""
-
-    stdout: bytes
-    exit_code: int
-    is_cut: bool = False
-
-    @property
-    def text(self) -> str:
-        """Standard output as text without its last newline; undecodable bytes become lone surrogates."""
-        return self.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
 
 
 @dataclass(frozen=True)
@@ -118,10 +92,11 @@ class Git:
         if self.is_user and self.global_config is None:
             return await self._run_in_view(args, stdin, ok, env, limit_bytes)
         variables, until = {**self._build_environment(), **(env or {})}, monotonic() + _LOCKED_S
+        directory = self._choose_directory(args[0])
+        process = GitProcess(self._build_command(args), directory, variables, self.inherit, self.work_tree)
         for pause_s in (*_PAUSES_S, None):
             try:
-                spawning = self._spawn_process(args, variables, bool(stdin))
-                output, errors = await _finish_process(spawning, stdin, limit_bytes, self.work_tree)
+                output, errors = await process.run(stdin, limit_bytes)
             except OSError as error:
                 raise self._build_start_error(args, error) from error
             if output.exit_code in ok or output.is_cut:
@@ -162,16 +137,6 @@ class Git:
     ) -> str:
         """Run a command like `run`, and return its standard output as text without its last newline."""
         return (await self.run(*args, stdin=stdin, ok=ok, env=env)).text
-
-    def _spawn_process(self, args: Sequence[str], env: Mapping[str, str], has_input: bool) -> Awaitable[Process]:
-        return open_process(
-            self._build_command(args),
-            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
-            cwd=self._choose_directory(args[0]),
-            env=env,
-            pass_fds=self.inherit,
-            start_new_session=True,
-        )
 
     def _build_start_error(self, args: Sequence[str], error: OSError) -> GitError:
         return GitError(f"git {args[0]} could not be started in {self._choose_directory(args[0])}: {error}", args)
@@ -305,67 +270,6 @@ def _find_working_tool(name: str, *options: str) -> tuple[str, ...]:
     if works:
         return prefix
     return ()
-
-
-async def _finish_process(
-    spawning: Awaitable[Process], stdin: bytes | None, limit_bytes: int | None, work_tree: Path | None
-) -> tuple[GitOutput, bytes]:
-    out, errors = BytesIO(), BytesIO()
-    with CancelScope(shield=True):  # what has been started must not be forgotten
-        process = await spawning
-    async with process:
-        try:
-            async with create_task_group() as watch:
-                if work_tree is not None:
-                    watch.start_soon(watch_for_pipes, work_tree)
-                is_cut = await _exchange(process, stdin, out, errors, limit_bytes)
-                watch.cancel_scope.cancel()
-        except BaseException:
-            kill_group(process)  # cancelled: nothing it started may go on writing
-            raise
-        exit_code = await process.wait()
-    return GitOutput(out.getvalue(), exit_code, is_cut), errors.getvalue()
-
-
-async def _exchange(
-    process: Process, stdin: bytes | None, out: BytesIO, errors: BytesIO, limit_bytes: int | None
-) -> bool:
-    assert process.stdout
-    assert process.stderr
-    is_cut = False
-    async with create_task_group() as pipes:
-        pipes.start_soon(_drain_stream, process.stderr, errors, None)
-        if process.stdin:
-            pipes.start_soon(_feed_input, process, stdin)
-        is_cut = await _drain_stream(process.stdout, out, limit_bytes)
-        if is_cut:
-            kill_group(process)
-    return is_cut
-
-
-async def _drain_stream(stream: ByteReceiveStream, into: BytesIO, limit_bytes: int | None) -> bool:
-    async for chunk in stream:
-        into.write(chunk)
-        if limit_bytes is not None and into.tell() >= limit_bytes:
-            into.truncate(limit_bytes)
-            return True
-    return False
-
-
-async def _feed_input(process: Process, content: bytes | None) -> None:
-    assert process.stdin
-    try:
-        for start in range(0, len(content or b""), _CHUNK):
-            await process.stdin.send((content or b"")[start : start + _CHUNK])
-        await process.stdin.aclose()
-    except (BrokenResourceError, ClosedResourceError):
-        return  # git ended before it had read everything; its exit code says why
-
-
-def kill_group(process: Process) -> None:
-    """Kill a process that leads a session, with all of its group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _name_ignored_settings(error: GitError, keys: Sequence[str]) -> GitError:

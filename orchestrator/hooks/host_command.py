@@ -17,7 +17,8 @@ from anyio.abc import ByteReceiveStream, Process
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.ports.hands import CommandEnding, ShellCommand, Workspace
-from worktrees.git import build_death_prefix, kill_group
+from worktrees.git import build_death_prefix
+from worktrees.git_process import kill_group
 
 MAX_OUTPUT_BYTES = 64 * 1024
 """Most that is kept of each of a command's two outputs; what comes after is read and dropped."""

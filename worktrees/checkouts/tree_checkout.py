@@ -11,7 +11,8 @@ from anyio import fail_after
 
 from worktrees.diffs.tree_changes import TreeChange
 from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
-from worktrees.git import Git, GitOutput
+from worktrees.git import Git
+from worktrees.git_process import GitOutput
 from worktrees.records import encode_records
 
 _STATE = "orchestrate-tree"

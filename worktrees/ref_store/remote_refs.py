@@ -12,7 +12,8 @@ from pathlib import Path
 from anyio import to_thread
 
 from worktrees.errors import GitError, PushRefused, UnknownRemote
-from worktrees.git import Git, GitOutput
+from worktrees.git import Git
+from worktrees.git_process import GitOutput
 from worktrees.object_store.packs import quote_alternate
 from worktrees.ref_store.remote_view import parse_local_path
 from worktrees.repositories.configuration import list_remotes

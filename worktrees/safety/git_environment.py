@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -168,10 +169,12 @@ def build_user_environment(
     kept |= _UNATTENDED
     if git_dir is not None:
         kept["GIT_DIR"] = str(git_dir)
-    return kept | _number_settings((*settings, *_FOR_REMOTES, *overrides))
+    return {**kept, **_number_settings((*settings, *_FOR_REMOTES, *overrides))}
 
 
-def _number_settings(settings: Iterable[Setting]) -> dict[str, str]:
+@lru_cache(maxsize=64)
+def _number_settings(settings: tuple[Setting, ...]) -> Mapping[str, str]:
+    """Return the variables of the settings; kept, as there are a hundred and every git process has them."""
     variables = {}
     for number, (key, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{number}"] = key

@@ -10,7 +10,8 @@ from worktrees.checkouts.tree_checkout import copy_index, list_changed_files, li
 from worktrees.checkouts.worktree import Worktree
 from worktrees.diffs.tree_changes import SUBMODULE
 from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
-from worktrees.git import Git, GitOutput
+from worktrees.git import Git
+from worktrees.git_process import GitOutput
 from worktrees.object_store.merge import EPOCH_DATE, commit_tree
 from worktrees.records import encode_records, split_records
 from worktrees.ref_store.refs import set_ref
