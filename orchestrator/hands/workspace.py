@@ -29,7 +29,7 @@ from worktrees.checkouts.pool import WorktreePool
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError, LockTimeout
 from worktrees.safety.removal import open_root_directory
-from worktrees.snapshots.snapshot import snapshot_worktree
+from worktrees.snapshots.snapshot import WorktreeSnapshot, commit_snapshot_again, snapshot_worktree
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,10 @@ class LocalWorkspace:
         self._world_files = self._own_folder / "world"
         self.world = host.backend.draw_world() if host.backend else None
         self.is_open = True
+        self._latest: WorktreeSnapshot | None = None
+        """The last snapshot, while no command was started and nothing written since."""
+        self._changes = 0
+        """How often either was begun."""
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
         checkout = host.pool.repository.root
@@ -125,6 +129,7 @@ class LocalWorkspace:
         with convert_host_errors("Could not keep a log for a workspace"):
             call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
+        self._forget_snapshot()
         self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
@@ -163,6 +168,7 @@ class LocalWorkspace:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
         if await to_thread.run_sync(self._places.is_borrowed, workspace_files.normalize_path(path)):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
+        self._forget_snapshot()
         owner = self._host.policy.uid
         await to_thread.run_sync(workspace_files.write_file, self.root, path, content, owner)
 
@@ -200,16 +206,30 @@ class LocalWorkspace:
         """Commit the content on top of `parent` and point `ref` at it."""
         with convert_host_errors("Could not take a snapshot of a workspace"):
             await self._clear_places()
-            withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
-            taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
+            taken = await self._commit_content(message, ref, parent)
         commit, tree = CommitId(taken.commit), TreeId(taken.tree)
         return Snapshot(commit=commit, tree=tree, dropped=taken.dropped, flagged=taken.flagged)
+
+    async def _commit_content(self, message: str, ref: str, parent: CommitId | None) -> WorktreeSnapshot:
+        if self._latest is not None:
+            return await commit_snapshot_again(self._worktree, self._latest, message, ref, parent)
+        changes, is_quiet = self._changes, all(call.done.is_set() for call in self._calls.values())
+        withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
+        taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
+        if is_quiet and changes == self._changes:
+            self._latest = taken
+        return taken
+
+    def _forget_snapshot(self) -> None:
+        self._latest = None
+        self._changes += 1
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; git's state inside starts afresh. Ignored files stay if `keeps_ignored`."""
         with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
             await self._clear_places()
+            self._forget_snapshot()
             await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
             if not keeps_ignored:

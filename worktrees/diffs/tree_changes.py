@@ -1,9 +1,12 @@
 """Changes that lead from one tree to another: found without looking at what both have in common."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 from worktrees.git import Git
+from worktrees.object_store.object_ids import ImmutableCache, is_object_id
 
+_MOST_KEPT = 1_000
 _ABSENT = "000000"
 SUBMODULE = "160000"
 
@@ -17,15 +20,25 @@ class TreeChange(NamedTuple):
     oid: str
 
 
+_comparisons: ImmutableCache[tuple[Path, str, str], tuple[TreeChange, ...]] = ImmutableCache(512)
+"""Differences of some hundred paths at most: worktrees, the rules and the clash probes look at the same ones."""
+
+
 async def compare_trees(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
     """Return the paths that differ between two trees, renames not recognised.
 
     Raises:
         GitError: one of them does not exist.
     """
+    known = _comparisons.get_value((git.git_dir, old, new))
+    if known is not None:
+        return known
     raw = await git.run_text("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new)
     fields = raw.split("\0")
-    return tuple(_parse_change(meta, path) for meta, path in zip(fields[0::2], fields[1::2], strict=False))
+    changes = tuple(_parse_change(meta, path) for meta, path in zip(fields[0::2], fields[1::2], strict=False))
+    if len(changes) <= _MOST_KEPT and is_object_id(old, new):
+        _comparisons.store_value((git.git_dir, old, new), changes)
+    return changes
 
 
 def _parse_change(meta: str, path: str) -> TreeChange:

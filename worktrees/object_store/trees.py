@@ -114,6 +114,11 @@ async def read_tree_id(git: Git, commit: str) -> str:
     if known:
         return known
     tree = await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    remember_tree(git, commit, tree)
+    return tree
+
+
+def remember_tree(git: Git, commit: str, tree: str) -> None:
+    """Keep the tree of a commit that was just made or read, so that nobody has to ask for it."""
     if is_object_id(commit):
         _trees.store_value((git.git_dir, commit), tree)
-    return tree

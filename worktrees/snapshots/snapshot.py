@@ -1,7 +1,7 @@
 """A worktree's content as a commit, made from outside: nothing inside is asked, obeyed or changed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anyio import to_thread
@@ -13,6 +13,7 @@ from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git
 from worktrees.git_process import GitOutput
 from worktrees.object_store.merge import EPOCH_DATE, commit_tree
+from worktrees.object_store.trees import remember_tree
 from worktrees.records import encode_records, split_records
 from worktrees.ref_store.refs import set_ref
 from worktrees.snapshots.screening import (
@@ -76,10 +77,28 @@ async def snapshot_worktree(
         if read_index_tree(worktree.admin, worktree.owner) is None:
             await _reset_index(git, worktree.commit)
         tree, dropped, flagged = await _stage_changes(git, worktree, limits or SnapshotLimits(), withheld)
-    commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
+    taken = WorktreeSnapshot("", tree, dropped, flagged)
+    return await commit_snapshot_again(worktree, taken, message, ref, parent, when)
+
+
+async def commit_snapshot_again(
+    worktree: Worktree,
+    taken: WorktreeSnapshot,
+    message: str,
+    ref: str | None,
+    parent: str | None = None,
+    when: str = EPOCH_DATE,
+) -> WorktreeSnapshot:
+    """Commit the content of a snapshot, as `snapshot_worktree` does; for a worktree that has not changed since.
+
+    Raises:
+        GitError: git could not do it.
+    """
+    commit = await commit_tree(worktree.git, taken.tree, [parent or worktree.commit], message, when)
+    remember_tree(worktree.git, commit, taken.tree)
     if ref is not None:
         await set_ref(worktree.git, ref, commit)
-    return WorktreeSnapshot(commit, tree, dropped, flagged)
+    return replace(taken, commit=commit)
 
 
 async def _reset_index(git: Git, commit: str) -> None:
