@@ -11,7 +11,7 @@ def list_news(state: RunState, task: TaskState) -> list[TaskState]:
     """Return the tasks of a planner that have ended since its last round began, without rivals that were outdone."""
     news = []
     for child in state.iterate_children(task.spec.id):
-        is_new = child.status.is_terminal and child.end_number > task.seen_ends
+        is_new = child.end_number > task.seen_ends and child.status.is_terminal
         if is_new and not is_outdone(state, child):
             news.append(child)
     return news
@@ -43,7 +43,7 @@ def list_planners_with_news(state: RunState) -> list[TaskId]:
     planners = []
     for task in state.tasks.values():
         is_waiting = task.status == TaskStatus.WAITING and not task.is_finished
-        if is_waiting and has_tasks_under_way(state, task) and list_news(state, task):
+        if is_waiting and list_news(state, task) and has_tasks_under_way(state, task):
             planners.append(task.spec.id)
     return planners
 

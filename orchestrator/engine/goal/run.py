@@ -11,9 +11,11 @@ from anyio.abc import TaskGroup
 
 from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
-from orchestrator.domain.event.work import TaskEnded
+from orchestrator.domain.event.work import SessionEnded, TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.commits import build_task_message
@@ -43,6 +45,15 @@ _JUDGED_ENDS = {TaskStatus.DONE, TaskStatus.UNFINISHED}
 """The ends of the root planner's work after which what landed is judged by the contract."""
 
 
+def _is_worker_finished(state: RunState, task: TaskState) -> bool:
+    """Return True if the conversation of the latest attempt is over, and the attempt is not."""
+    attempt = task.attempt
+    if attempt is None or any(end.number == attempt.number for end in task.ends):
+        return False
+    session = state.sessions.get(attempt.session)
+    return session is not None and session.ended is not None
+
+
 class GoalRun:
     """Carries one goal to its end. All it knows is the journal's state, and what it is doing right now."""
 
@@ -67,6 +78,7 @@ class GoalRun:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
         run = self._context.state.run
+        self._context.journal.listeners.append(self._wake_at_session_end)
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             require_not_stopping(self._context)
             tasks.start_soon(ClashProbe(self._context).watch_attempts)
@@ -116,7 +128,7 @@ class GoalRun:
             self._halted.clear()
         settings, state = self._context.config, self._context.state
         bounds = schedule.ScheduleLimits(
-            state.width.get_workers(settings.run.max_workers),
+            state.width.get_workers(settings.run.max_workers) + self._count_finished_workers(),
             settings.run.max_attempts,
             finish_only=self._limit is not None,
             verifier=settings.roles.verifier,
@@ -127,6 +139,18 @@ class GoalRun:
         )
         wanted = schedule.list_due_actions(state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
+
+    def _count_finished_workers(self) -> int:
+        """Return how many workers are done whose work is just being taken: others may begin meanwhile."""
+        state = self._context.state
+        working = [
+            action for action in self._busy if isinstance(action, schedule.StartAttempt | schedule.ContinueAttempt)
+        ]
+        return sum(_is_worker_finished(state, state.tasks[action.task]) for action in working)
+
+    def _wake_at_session_end(self, recorded: RecordedEvent) -> None:
+        if isinstance(recorded.event, SessionEnded):
+            self._wake()
 
     def _get_chain_lengths(self) -> Mapping[TaskId, int]:
         """Return how long a chain begins with each task; counted again only when the plan has changed."""

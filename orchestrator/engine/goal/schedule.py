@@ -133,11 +133,13 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
     busy_tasks = set(_list_busy_tasks(busy))
     wanted: list[Action] = []
     for task in state.tasks.values():
-        if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
-            wanted.append(action)
         if (choice := _find_due_choice(state, task, bounds)) is not None and busy_tasks.isdisjoint(choice.rivals):
             wanted.append(choice)
-        if (verifying := VerifyTask(task.spec.id)) not in busy and _is_verification_due(task, bounds):
+        if task.status.is_terminal:
+            continue
+        if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
+            wanted.append(action)
+        if _is_verification_due(task, bounds) and (verifying := VerifyTask(task.spec.id)) not in busy:
             wanted.append(verifying)
     wanted = _hold_planners_back(state, wanted, busy)
     wanted = _hold_clashing_back(state, wanted, busy, bounds.freeze_after)

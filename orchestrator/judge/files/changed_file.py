@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeVar
 
@@ -153,8 +154,9 @@ def find_path_protection(path: str) -> PathProtection | None:
     return None
 
 
+@lru_cache(maxsize=100_000)
 def is_test_path(path: str) -> bool:
-    """Return True if a path lies among tests, or is named like one."""
+    """Return True if a path lies among tests, or is named like one; kept, as every judge asks it of the whole tree."""
     return _TESTS.match_file(path) or PurePosixPath(path).name == "conftest.py"
 
 
