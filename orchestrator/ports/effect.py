@@ -52,9 +52,7 @@ async def record_effect(
     crash_point(f"{name}.after-intent")
     try:
         yield happening
-    except unsettled:
-        raise
-    except JournalProblem:
+    except (JournalProblem, *unsettled):
         raise
     except (OrchestrateError, GitError) as error:
         await ledger.append(lost(intent, str(error)))

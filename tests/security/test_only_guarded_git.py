@@ -11,6 +11,8 @@ import worktrees
 TOP = Path(worktrees.__file__).parents[1]
 PACKAGES = ("orchestrator", "roles", "prompts", "worktrees")
 RUNNER = "worktrees/git.py"
+PROCESS = "worktrees/git_process.py"
+"""What starts the command that the runner has built."""
 CONFIGURATION = "worktrees/repositories/configuration.py"
 STARTERS = frozenset({"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system"})
 ASYNC_STARTERS = frozenset(
@@ -115,7 +117,15 @@ def test_within_the_package_only_the_runner_starts_processes() -> None:
     starters = {"subprocess", "pty", "multiprocessing"}
     found = {path for path, tree in sources() if path.startswith("worktrees/") and imports(tree) & starters}
 
-    assert found == {RUNNER}
+    assert found == {RUNNER, PROCESS}
+
+
+def test_only_the_runner_hands_commands_to_what_starts_them() -> None:
+    users = set()
+    for path, tree in sources():
+        if any(isinstance(node, ast.Name) and node.id == "GitProcess" for node in ast.walk(tree)):
+            users.add(path)
+    assert users == {RUNNER}
 
 
 @pytest.mark.parametrize(
