@@ -45,14 +45,14 @@ async def record_effect(
     Raises:
         JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.
     """
-    name = intent.effect
-    happening = EffectInProgress()
+    name, happening = intent.effect, EffectInProgress()
+    raised_as_they_are: tuple[type[Exception], ...] = (JournalProblem, *unsettled)
     crash_point(f"{name}.before-intent")
     await ledger.append(intent)
     crash_point(f"{name}.after-intent")
     try:
         yield happening
-    except (JournalProblem, *unsettled):
+    except raised_as_they_are:
         raise
     except (OrchestrateError, GitError) as error:
         await ledger.append(lost(intent, str(error)))
