@@ -97,7 +97,8 @@ async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: 
         elif attempt.start:
             await workspace.restore_tree(await context.read_tree_id(attempt.start))
         role = roles.arbiter if attempt.mode == "arbitrate" else roles.worker
-        result = await role.work_on_task(brief, workspace)
+        async with context.worker_places.hold_place():
+            result = await role.work_on_task(brief, workspace)
         await _take_candidate(context, attempt, workspace)
     except EnvironmentProblem as problem:
         reason = find_snapshot_obstacle(problem)

@@ -15,6 +15,7 @@ from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
+from orchestrator.engine.goal.worker_places import WorkerPlaces
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
@@ -69,6 +70,7 @@ class RunContext:
     hooks: Hooks = NO_HOOKS
     on_recovered: Callable[[], None] = lambda: None
     action_order: ActionOrder = field(default_factory=ImmediateOrder)
+    worker_places: WorkerPlaces = field(default_factory=WorkerPlaces)
     has_worker: Callable[[], Awaitable[bool]] = report_no_worker
     baseline_hands: Hands | None = None
     lend_hands: HandsLender | None = None

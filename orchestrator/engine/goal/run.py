@@ -29,6 +29,7 @@ from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.goal.rival_choice import choose_rival
+from orchestrator.engine.goal.worker_places import count_prepared_attempts
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -128,7 +129,7 @@ class GoalRun:
             self._halted.clear()
         settings, state = self._context.config, self._context.state
         bounds = schedule.ScheduleLimits(
-            state.width.get_workers(settings.run.max_workers) + self._count_finished_workers(),
+            self._count_attempts_at_once(),
             settings.run.max_attempts,
             finish_only=self._limit is not None,
             verifier=settings.roles.verifier,
@@ -140,9 +141,19 @@ class GoalRun:
         wanted = schedule.list_due_actions(state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
-    def _count_finished_workers(self) -> int:
-        """Return how many workers are done whose work is just being taken: others may begin meanwhile."""
+    def _count_attempts_at_once(self) -> int:
+        """Give the workers their places; return how many attempts may be under way.
+
+        They are more than workers: of some the workspace is made ready, of others the work is taken. Where the order is
+        given, it also says who has a place.
+        """
         state = self._context.state
+        workers = state.width.get_workers(self._context.config.run.max_workers)
+        is_ordered = not self._context.action_order.gathers_news
+        self._context.worker_places.set_count(math.inf if is_ordered else workers)
+        return workers + count_prepared_attempts(workers) + self._count_finished_workers(state)
+
+    def _count_finished_workers(self, state: RunState) -> int:
         working = [
             action for action in self._busy if isinstance(action, schedule.StartAttempt | schedule.ContinueAttempt)
         ]
