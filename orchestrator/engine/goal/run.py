@@ -144,14 +144,17 @@ class GoalRun:
     def _count_attempts_at_once(self) -> int:
         """Give the workers their places; return how many attempts may be under way.
 
-        They are more than workers: of some the workspace is made ready, of others the work is taken. Where the order is
-        given, it also says who has a place.
+        They are more than workers where those are many: of some the workspace is made ready, of others the work is
+        taken. Where the order is given, it also says who has a place.
         """
         state = self._context.state
         workers = state.width.get_workers(self._context.config.run.max_workers)
         is_ordered = not self._context.action_order.gathers_news
         self._context.worker_places.set_count(math.inf if is_ordered else workers)
-        return workers + count_prepared_attempts(workers) + self._count_finished_workers(state)
+        prepared = count_prepared_attempts(workers)
+        if not prepared:
+            return workers
+        return workers + prepared + self._count_finished_workers(state)
 
     def _count_finished_workers(self, state: RunState) -> int:
         working = [
