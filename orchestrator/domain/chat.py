@@ -47,7 +47,7 @@ class Message(FrozenModel):
 
     @cached_property
     def digest(self) -> bytes:
-        """What it adds to the sum of a request: all of it, without what changes by itself; kept, as `size_chars` is."""
+        """Its share of the sum of a request: all of it, without what changes by itself; kept, as `size_chars` is."""
         calls = [(call.id, call.name, call.arguments) for call in self.tool_calls]
         identity = json.dumps([self.role, self.call_id, calls], ensure_ascii=True).encode()
         return identity + hashlib.sha256(self._normalized_text.encode("utf-8", "surrogatepass")).digest()

@@ -90,7 +90,7 @@ class LocalWorkspace:
         self._latest: WorktreeSnapshot | None = None
         """The last snapshot, while no command was started and nothing written since."""
         self._changes = 0
-        """How often either was begun."""
+        """The number of commands started and of writes ended so far."""
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
         checkout = host.pool.repository.root
@@ -168,9 +168,11 @@ class LocalWorkspace:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
         if await to_thread.run_sync(self._places.is_borrowed, workspace_files.normalize_path(path)):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
-        self._forget_snapshot()
         owner = self._host.policy.uid
-        await to_thread.run_sync(workspace_files.write_file, self.root, path, content, owner)
+        try:
+            await to_thread.run_sync(workspace_files.write_file, self.root, path, content, owner)
+        finally:
+            self._forget_snapshot()  # at the end: one that was taken meanwhile may lack it
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted.
@@ -229,8 +231,10 @@ class LocalWorkspace:
         with convert_host_errors("Could not restore a workspace"):
             await self._host.include_objects(tree)
             await self._clear_places()
-            self._forget_snapshot()
-            await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
+            try:
+                await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
+            finally:
+                self._forget_snapshot()
             await to_thread.run_sync(remove_tree, self._git)
             if not keeps_ignored:
                 await to_thread.run_sync(self._places.copies.forget_copies)

@@ -12,7 +12,7 @@ TOP = Path(worktrees.__file__).parents[1]
 PACKAGES = ("orchestrator", "roles", "prompts", "worktrees")
 RUNNER = "worktrees/git.py"
 PROCESS = "worktrees/git_process.py"
-"""What starts the command that the runner has built."""
+"""The module that starts the command which the runner has built."""
 CONFIGURATION = "worktrees/repositories/configuration.py"
 STARTERS = frozenset({"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system"})
 ASYNC_STARTERS = frozenset(

@@ -78,8 +78,15 @@ class GoalRun:
         Raises:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
+        listeners = self._context.journal.listeners
+        listeners.append(self._wake_at_session_end)
+        try:
+            await self._run_iterations()
+        finally:
+            listeners.remove(self._wake_at_session_end)
+
+    async def _run_iterations(self) -> None:
         run = self._context.state.run
-        self._context.journal.listeners.append(self._wake_at_session_end)
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             require_not_stopping(self._context)
             tasks.start_soon(ClashProbe(self._context).watch_attempts)

@@ -149,6 +149,22 @@ async def test_a_snapshot_holds_what_the_command_did(workspace: LocalWorkspace, 
     )
 
 
+async def test_a_snapshot_is_taken_again_after_whatever_changed_the_content(
+    workspace: LocalWorkspace, shell: Any, yard: Any
+) -> None:
+    first = await workspace.take_snapshot("One", "refs/orchestrate/test/1")
+    same = await workspace.take_snapshot("Two", "refs/orchestrate/test/2")
+    assert (same.tree, yard.git("show", "-s", "--format=%s", "refs/orchestrate/test/2")) == (first.tree, "Two")
+    await workspace.write_file("new", b"written\n")
+    written = await workspace.take_snapshot("Three", "refs/orchestrate/test/3")
+    assert yard.git("show", f"{written.tree}:new") == "written"
+    await shell("echo ran > new")
+    ran = await workspace.take_snapshot("Four", "refs/orchestrate/test/4")
+    assert yard.git("show", f"{ran.tree}:new") == "ran"
+    await workspace.restore_tree(first.tree)
+    assert (await workspace.take_snapshot("Five", "refs/orchestrate/test/5")).tree == first.tree
+
+
 async def test_a_closed_workspace_takes_no_command_and_its_checkout_is_reused(hands: LocalHands, yard: Any) -> None:
     head = yard.git("rev-parse", "HEAD")
     first = await hands.open_workspace(head, Purpose("one"))
