@@ -64,9 +64,9 @@ def _measure_makespan(tasks: int, workers: int) -> float:
             drafts.append({"key": f"t{number}", "depends_on": needed})
             script += _build_task(f"{name}/t{number}")
         script += [plans(name, *drafts), planner_ends(name)]
-    begun, cpu = time.monotonic(), _read_cpu_s()
-    _run_slices(slices, script, workers, [])
-    wall_s, cpu_s = time.monotonic() - begun, _read_cpu_s() - cpu
+    cpu = _read_cpu_s()
+    wall_s = _run_slices(slices, script, workers, [])
+    cpu_s = _read_cpu_s() - cpu
     bound_s = max(CHAIN * (WORK_S + REVIEW_S), tasks * WORK_S / workers)
     ratio = wall_s / bound_s
     print(f"{tasks} tasks, {workers} workers: {wall_s:.1f} s, bound {bound_s:.1f} s, ratio {ratio:.2f}")
@@ -103,15 +103,19 @@ def _measure_agents(agents: int, turns: int) -> float:
 
 def _run_slices(
     slices: Sequence[str], script: Sequence[ScriptedReply], workers: int, times: Sequence[list[float]]
-) -> None:
-    """Run a goal of slices to its end; with `times` note when workers began, ended and were answered, as Unix time."""
+) -> float:
+    """Run a goal of slices to its end; return its seconds.
+
+    With `times` note when workers began, ended and were answered, as Unix time.
+    """
     root = plans("root", *({"key": name, "kind": "branch"} for name in slices))
     with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
-        ended = anyio.run(_run_goal, Path(scratch), [root, *script, planner_ends(), judges()], workers)
+        ended, wall_s = anyio.run(_run_goal, Path(scratch), [root, *script, planner_ends(), judges()], workers)
         if ended.exit_code:
             raise SystemExit(f"the run did not end as done: {ended.error or ended.state.ended}")
         if times:
             _collect_times(ended, times)
+    return wall_s
 
 
 def _collect_times(ended: RunExit, times: Sequence[list[float]]) -> None:
@@ -127,7 +131,7 @@ def _read_cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-async def _run_goal(scratch: Path, script: Sequence[ScriptedReply], workers: int) -> RunExit:
+async def _run_goal(scratch: Path, script: Sequence[ScriptedReply], workers: int) -> tuple[RunExit, float]:
     repository = calculator(scratch / "repository")
     model = {"model": write_script(scratch / "script.json", script)}
     settings = {
@@ -137,7 +141,9 @@ async def _run_goal(scratch: Path, script: Sequence[ScriptedReply], workers: int
         "run": {"max_workers": workers},
         "plan": {"max_children": 10_000, "debounce_s": 3600},
     }
-    return await run_goal(Options(repository, settings), "write many files", None)
+    begun = time.monotonic()
+    ended = await run_goal(Options(repository, settings), "write many files", None)
+    return ended, time.monotonic() - begun
 
 
 def _build_task(name: str) -> list[ScriptedReply]:

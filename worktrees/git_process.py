@@ -3,18 +3,19 @@
 import os
 import signal
 import subprocess
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from anyio import CancelScope, create_task_group, open_process
-from anyio.abc import ByteReceiveStream, Process
+from anyio import CancelScope, create_task_group, to_thread, wait_readable
+from anyio.abc import Process
 
 from worktrees.safety.named_pipes import watch_for_pipes
+
+_CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -56,21 +57,22 @@ class GitProcess:
             OSError: it could not be started.
         """
         with _open_input(stdin) as given, _open_memory() as out, _open_memory() as errors:
-            piped = subprocess.PIPE if limit_bytes is not None else out
-            with CancelScope(shield=True):  # what has been started must not be forgotten
-                process = await self._start(given, piped, errors)
-            async with process:
-                try:
-                    cut = await self._watch_until_end(process, limit_bytes)
-                except BaseException:
-                    kill_group(process)  # cancelled: nothing it started may go on writing
-                    raise
-            exit_code = await process.wait()
+            process = self._start(given, subprocess.PIPE if limit_bytes is not None else out, errors)
+            try:
+                cut = await self._watch_until_end(process, limit_bytes)
+            except BaseException:
+                kill_group(process)  # cancelled: nothing it started may go on writing
+                with CancelScope(shield=True):
+                    await wait_for_exit(process)
+                raise
+            finally:
+                if process.stdout is not None:
+                    process.stdout.close()
             stdout = _read_all(out) if cut is None else cut
-            return GitOutput(stdout, exit_code, len(stdout) == limit_bytes), _read_all(errors)
+            return GitOutput(stdout, process.returncode, len(stdout) == limit_bytes), _read_all(errors)
 
-    def _start(self, given: IO[bytes] | int, out: IO[bytes] | int, errors: IO[bytes]) -> Awaitable[Process]:
-        return open_process(
+    def _start(self, given: IO[bytes] | int, out: IO[bytes] | int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: ASYNC220 - it takes a millisecond, and what has been started must not be lost
             self.command,
             stdin=given,
             stdout=out,
@@ -81,7 +83,7 @@ class GitProcess:
             start_new_session=True,
         )
 
-    async def _watch_until_end(self, process: Process, limit_bytes: int | None) -> bytes | None:
+    async def _watch_until_end(self, process: subprocess.Popen[bytes], limit_bytes: int | None) -> bytes | None:
         """Wait for the end; return what was piped, None without a pipe."""
         if self.work_tree is None:
             return await _wait_for_end(process, limit_bytes)
@@ -92,28 +94,43 @@ class GitProcess:
         return piped
 
 
-async def _wait_for_end(process: Process, limit_bytes: int | None) -> bytes | None:
+async def _wait_for_end(process: subprocess.Popen[bytes], limit_bytes: int | None) -> bytes | None:
     piped = None
     if process.stdout is not None and limit_bytes is not None:
-        piped = await _drain_stream(process.stdout, limit_bytes)
+        piped = await _drain_pipe(process.stdout.fileno(), limit_bytes)
         if len(piped) == limit_bytes:
             kill_group(process)
-    await process.wait()
+    await wait_for_exit(process)
     return piped
 
 
-async def _drain_stream(stream: ByteReceiveStream, limit_bytes: int) -> bytes:
-    """Return all of a stream, or its first `limit_bytes`."""
-    into = BytesIO()
-    async for chunk in stream:
-        into.write(chunk)
-        if into.tell() >= limit_bytes:
-            into.truncate(limit_bytes)
+async def _drain_pipe(pipe: int, limit_bytes: int) -> bytes:
+    """Return all that is written to a pipe, or its first `limit_bytes`."""
+    into = bytearray()
+    while len(into) < limit_bytes:
+        await wait_readable(pipe)
+        chunk = os.read(pipe, min(_CHUNK_BYTES, limit_bytes - len(into)))
+        if not chunk:
             break
-    return into.getvalue()
+        into += chunk
+    return bytes(into)
 
 
-def kill_group(process: Process) -> None:
+async def wait_for_exit(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has ended, without a thread that waits for it where the system tells of its end."""
+    try:
+        end = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # another system than Linux, or an old one
+        await to_thread.run_sync(process.wait, abandon_on_cancel=True)
+        return
+    try:
+        await wait_readable(end)
+    finally:
+        os.close(end)
+    process.wait()
+
+
+def kill_group(process: Process | subprocess.Popen[bytes]) -> None:
     """Kill a process that leads a session, with all of its group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
