@@ -72,7 +72,7 @@ class GitProcess:
             return GitOutput(stdout, process.returncode, len(stdout) == limit_bytes), _read_all(errors)
 
     def _start(self, given: IO[bytes] | int, out: IO[bytes] | int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: ASYNC220 - it takes a millisecond, and what has been started must not be lost
+        return subprocess.Popen(
             self.command,
             stdin=given,
             stdout=out,

@@ -27,7 +27,8 @@ from orchestrator.domain.ownership.decisions import record_decisions
 from orchestrator.domain.recipe.model import read_recorded_recipe
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.contract import freeze_contract
-from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.domain.run.session_state import SessionState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.run.width import WidthCause
 from orchestrator.domain.sandbox.policy_violation import MAX_VIOLATIONS, find_policy_violations

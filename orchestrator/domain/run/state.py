@@ -4,14 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import Field
-
 from orchestrator.domain import ids
-from orchestrator.domain.budget.usage import Usage
-from orchestrator.domain.chat import Role
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
@@ -28,8 +25,9 @@ from orchestrator.domain.run.closed_questions import explain_closed_question
 from orchestrator.domain.run.goal_state import GoalState
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.migration_state import MigrationState
+from orchestrator.domain.run.session_state import SessionState
 from orchestrator.domain.run.spend_state import SpendState
-from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
+from orchestrator.domain.run.task import Attempt, EndCause, Handoff, Task, TaskStatus
 from orchestrator.domain.run.width import Width
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 
@@ -144,28 +142,6 @@ def _pick_last(found: Sequence[_OfAttempt], number: int) -> _OfAttempt | None:
     return found[-1] if found and found[-1].number == number else None
 
 
-class SessionState(FrozenModel):
-    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries.
-
-    `attempt` is the number of the task's latest attempt when it began, 0 before the first. `tree` is its workspace
-    after the last turn that has one. `spent` is what its replies cost, `at_risk` what calls may have cost that
-    ended without one.
-    """
-
-    session: SessionId
-    role: Role
-    task: TaskId | None
-    model: str
-    turns: int = 0
-    replies: int = 0
-    failures: int = 0
-    ended: Exit | None = None
-    attempt: int = 0
-    tree: TreeId | None = None
-    spent: Usage = Field(default_factory=Usage)
-    at_risk: Usage = Field(default_factory=Usage)
-
-
 class _ChildIndex(NamedTuple):
     """The tasks below each planner, at one version of the plan."""
 
@@ -228,6 +204,8 @@ class RunState:
     """The number of times that a task has ended."""
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
+    _receipts_by_tree: dict[TreeId, list[str]] = field(default_factory=dict, repr=False, compare=False)
+    _indexed_receipts: int = field(default=0, repr=False, compare=False)
     flaky: Counter[str] = field(default_factory=Counter)
     """The number of times two runs on one tree disagreed on a test, by its id."""
     ref_history: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -387,6 +365,13 @@ class RunState:
             self._children = _ChildIndex(version, names)
         for name in self._children.names.get(parent, ()):
             yield self.tasks[name]
+
+    def list_receipts_on(self, tree: TreeId) -> list[Receipt]:
+        """Return the receipts of all checks on a tree, oldest first."""
+        for receipt in islice(self.receipts.values(), self._indexed_receipts, None):
+            self._receipts_by_tree.setdefault(receipt.tree, []).append(receipt.key)
+        self._indexed_receipts = len(self.receipts)
+        return [self.receipts[key] for key in self._receipts_by_tree.get(tree, ())]
 
     def get_baseline_receipts(self) -> Mapping[str, Receipt]:
         """Return the receipts on the base tree by the id of their check."""

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 from orchestrator.domain.run.state import RunState
-from orchestrator.engine.goal.schedule import Action
+from orchestrator.engine.goal.actions import Action
 
 
 class ActionOrder(Protocol):

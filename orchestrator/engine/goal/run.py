@@ -14,7 +14,7 @@ from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import SessionEnded, TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId, parse_session_role
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.attempts import continue_attempt, start_attempt
@@ -22,7 +22,7 @@ from orchestrator.engine.commits import build_task_message
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
-from orchestrator.engine.goal import iterations, schedule
+from orchestrator.engine.goal import actions, iterations, schedule
 from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
@@ -61,13 +61,13 @@ class GoalRun:
     def __init__(self, context: RunContext, roles: Roles) -> None:
         self._context = context
         self._roles = roles
-        self._busy: dict[schedule.Action, anyio.CancelScope] = {}
+        self._busy: dict[actions.Action, anyio.CancelScope] = {}
         self._withdrawn: frozenset[TaskId] = frozenset()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
         self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
-        self._halted: set[schedule.Action] = set()
+        self._halted: set[actions.Action] = set()
         self._news = NewsTimer()
         self._measured_plan = -1
         self._chain_lengths: Mapping[TaskId, int] = {}
@@ -79,11 +79,11 @@ class GoalRun:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
         listeners = self._context.journal.listeners
-        listeners.append(self._wake_at_session_end)
+        listeners.append(self._wake_at_worker_end)
         try:
             await self._run_iterations()
         finally:
-            listeners.remove(self._wake_at_session_end)
+            listeners.remove(self._wake_at_worker_end)
 
     async def _run_iterations(self) -> None:
         run = self._context.state.run
@@ -128,7 +128,7 @@ class GoalRun:
         while await to_thread.run_sync(lambda: next(iter(inbox.iterate_commands()), None)):  # noqa: ASYNC110  a folder
             await anyio.sleep(_INBOX_PAUSE_S)
 
-    def _list_wanted_actions(self) -> list[schedule.Action]:
+    def _list_wanted_actions(self) -> list[actions.Action]:
         if self._needed is not None:
             return []
         if self._limit is not None and self._budget != self._context.config.budget:
@@ -165,12 +165,13 @@ class GoalRun:
 
     def _count_finished_workers(self, state: RunState) -> int:
         working = [
-            action for action in self._busy if isinstance(action, schedule.StartAttempt | schedule.ContinueAttempt)
+            action for action in self._busy if isinstance(action, actions.StartAttempt | actions.ContinueAttempt)
         ]
         return sum(_is_worker_finished(state, state.tasks[action.task]) for action in working)
 
-    def _wake_at_session_end(self, recorded: RecordedEvent) -> None:
-        if isinstance(recorded.event, SessionEnded):
+    def _wake_at_worker_end(self, recorded: RecordedEvent) -> None:
+        event = recorded.event
+        if isinstance(event, SessionEnded) and parse_session_role(event.session) == "worker":
             self._wake()
 
     def _get_chain_lengths(self) -> Mapping[TaskId, int]:
@@ -191,12 +192,12 @@ class GoalRun:
         wait_s = self._news.get_wait_s(anyio.current_time(), self._pause_s)
         return math.inf if wait_s is None else wait_s
 
-    def _is_withdrawn(self, action: schedule.Action) -> bool:
+    def _is_withdrawn(self, action: actions.Action) -> bool:
         """Return True if a task of the action is withdrawn, also one that a planner has just submitted."""
         lineage = self._context.state.iterate_lineage
-        return any(self._withdrawn.intersection(lineage(task)) for task in schedule.get_action_tasks(action))
+        return any(self._withdrawn.intersection(lineage(task)) for task in actions.get_action_tasks(action))
 
-    async def _perform(self, action: schedule.Action) -> None:
+    async def _perform(self, action: actions.Action) -> None:
         """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
 
         On a spent budget what is finished is still judged and landed.
@@ -227,9 +228,9 @@ class GoalRun:
         self._withdrawn = frozenset(task.spec.id for task in concerned)
         try:
             for action, scope in self._busy.items():
-                if self._withdrawn.intersection(schedule.get_action_tasks(action)):
+                if self._withdrawn.intersection(actions.get_action_tasks(action)):
                     scope.cancel()
-            while any(self._withdrawn.intersection(schedule.get_action_tasks(action)) for action in self._busy):
+            while any(self._withdrawn.intersection(actions.get_action_tasks(action)) for action in self._busy):
                 await self._changed.wait()
                 await anyio.lowlevel.checkpoint()
             yield
@@ -239,26 +240,26 @@ class GoalRun:
     def _wake(self) -> None:
         self._changed.set()
 
-    async def _carry_out(self, action: schedule.Action) -> None:
+    async def _carry_out(self, action: actions.Action) -> None:
         context, roles = self._context, self._roles
         match action:
-            case schedule.PlanRound(task):
+            case actions.PlanRound(task):
                 await run_planning_round(context, roles, task)
-            case schedule.StartAttempt(task):
+            case actions.StartAttempt(task):
                 await start_attempt(context, roles, task)
-            case schedule.ContinueAttempt(task):
+            case actions.ContinueAttempt(task):
                 await continue_attempt(context, roles, task)
-            case schedule.JudgeAttempt(task):
+            case actions.JudgeAttempt(task):
                 await judge_attempt(context, roles, task)
-            case schedule.VerifyTask(task):
+            case actions.VerifyTask(task):
                 await verify_task(context, roles, task)
-            case schedule.LandTasks(tasks):
+            case actions.LandTasks(tasks):
                 await land_tasks(context, tasks)
-            case schedule.ChooseRival(first, rivals):
+            case actions.ChooseRival(first, rivals):
                 await choose_rival(context, roles, first, rivals)
-            case schedule.CloseSlice(task):
+            case actions.CloseSlice(task):
                 await close_slice(context, task)
-            case schedule.EndTask(task, status, reason, cause):
+            case actions.EndTask(task, status, reason, cause):
                 await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
 
     async def _close_iteration(self) -> None:

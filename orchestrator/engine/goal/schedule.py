@@ -3,7 +3,7 @@
 `busy` are those under way.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
 
@@ -13,6 +13,19 @@ from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.rivals import has_live_rival, list_rivals
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
+from orchestrator.engine.goal.actions import (
+    Action,
+    ChooseRival,
+    CloseSlice,
+    ContinueAttempt,
+    EndTask,
+    JudgeAttempt,
+    LandTasks,
+    PlanRound,
+    StartAttempt,
+    VerifyTask,
+    get_action_tasks,
+)
 from orchestrator.engine.goal.planner_news import (
     concerns_planner,
     has_new_contradiction,
@@ -50,75 +63,6 @@ class ScheduleLimits:
     freeze_after: int = 0
 
 
-@dataclass(frozen=True)
-class PlanRound:
-    """Let a planner plan: for the first time, again, or where it was cut off."""
-
-    task: TaskId
-
-
-@dataclass(frozen=True)
-class StartAttempt:
-    """Begin the next attempt at a task."""
-
-    task: TaskId
-
-
-@dataclass(frozen=True)
-class ContinueAttempt:
-    """Go on with an attempt that was cut off."""
-
-    task: TaskId
-
-
-@dataclass(frozen=True)
-class JudgeAttempt:
-    """Give a verdict on the latest attempt."""
-
-    task: TaskId
-
-
-@dataclass(frozen=True)
-class VerifyTask:
-    """Have tests written for a task, beside its worker: the verdict waits for them, nothing else does."""
-
-    task: TaskId
-
-
-@dataclass(frozen=True)
-class EndTask:
-    """End a task without further work; `cause` is None where an old journal does not name it."""
-
-    task: TaskId
-    status: TaskStatus
-    reason: str
-    cause: EndCause | None = None
-
-
-@dataclass(frozen=True)
-class CloseSlice:
-    """End a planner's slice with the handoff that it gave while its last tasks were at work."""
-
-    task: TaskId
-
-
-@dataclass(frozen=True)
-class ChooseRival:
-    """Choose which of these tasks lands, all of which try the same as `first` and passed; one alone needs no judge."""
-
-    first: TaskId
-    rivals: tuple[TaskId, ...]
-
-
-@dataclass(frozen=True)
-class LandTasks:
-    """Land what is queued, in this order."""
-
-    tasks: tuple[TaskId, ...]
-
-
-_TaskAction = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | CloseSlice
-Action = _TaskAction | ChooseRival | LandTasks
 _WORK = StartAttempt | ContinueAttempt
 
 
@@ -133,8 +77,10 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
     busy_tasks = set(_list_busy_tasks(busy))
     wanted: list[Action] = []
     for task in state.tasks.values():
-        if (choice := _find_due_choice(state, task, bounds)) is not None and busy_tasks.isdisjoint(choice.rivals):
-            wanted.append(choice)
+        if task.spec.rival_of == task.spec.id:
+            choice = _find_due_choice(state, task, bounds)
+            if choice is not None and busy_tasks.isdisjoint(choice.rivals):
+                wanted.append(choice)
         if task.status.is_terminal:
             continue
         if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
@@ -182,15 +128,6 @@ def _finishes_work(state: RunState, action: Action) -> bool:
     if isinstance(action, VerifyTask):
         return state.tasks[action.task].status == TaskStatus.JUDGING
     return isinstance(action, JudgeAttempt | ChooseRival | EndTask | CloseSlice)
-
-
-def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
-    """Return the tasks that an action is about."""
-    if isinstance(action, LandTasks):
-        return action.tasks
-    if isinstance(action, ChooseRival):
-        return action.rivals
-    return (action.task,)
 
 
 def _limit_actions(
@@ -250,14 +187,14 @@ def _wake_planner(state: RunState, task: TaskState, bounds: ScheduleLimits) -> A
 
     It is woken at once when nothing of it is under way any more, and when something ended otherwise than it should.
     """
-    news, is_quiet = list_news(state, task), not has_tasks_under_way(state, task)
-    is_called = any(map(concerns_planner, news)) or has_new_contradiction(state, task)
-    if task.is_finished and not is_called:
+    is_quiet, is_contradicted = not has_tasks_under_way(state, task), has_new_contradiction(state, task)
+    if task.is_finished and not is_contradicted and not any(map(concerns_planner, list_news(state, task))):
         return CloseSlice(task.spec.id) if is_quiet else None
-    has_failed = not all(child.status.is_reached for child in news)
-    if is_quiet or has_failed or has_new_contradiction(state, task) or task.spec.id in bounds.woken:
+    if is_quiet or is_contradicted or task.spec.id in bounds.woken:
         return PlanRound(task.spec.id)
-    return None
+    if all(child.status.is_reached for child in list_news(state, task)):
+        return None
+    return PlanRound(task.spec.id)
 
 
 def _judge_when_verified(task: TaskState, bounds: ScheduleLimits) -> Action | None:
@@ -291,9 +228,7 @@ def _explain_rejection(state: RunState, item: str) -> str | None:
 
 
 def _find_due_choice(state: RunState, first: TaskState, bounds: ScheduleLimits) -> ChooseRival | None:
-    """Return the choice among a task and its rivals, once each of them has passed or ended; None if there is none."""
-    if first.spec.rival_of != first.spec.id:
-        return None
+    """Return the choice among the first of rivals and the others, once each has passed or ended; None until then."""
     rivals, passed = list_rivals(state, first), list[TaskId]()
     for rival in rivals:
         if rival.status.is_terminal:
@@ -319,18 +254,24 @@ def _start_planned(state: RunState, task: TaskState) -> Action | None:
             return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
         if _is_unanswered(state, task.spec.approval):
             return None
-    needed = [state.tasks[name] for name in task.spec.depends_on]
-    for other in needed:
-        if other.status.is_terminal and not other.status.is_reached and not has_live_rival(state, other):
+    is_waiting = False
+    for name in task.spec.depends_on:
+        other = state.tasks[name]
+        if other.status.is_reached:
+            continue
+        if other.status.is_terminal and not has_live_rival(state, other):
             reason = f"it depends on {other.spec.id}, which was {other.status}"
             return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
-    if not all(other.status.is_reached for other in needed):
-        return None
-    if any(name in state.tasks and not state.tasks[name].status.is_terminal for name in task.spec.after):
+        is_waiting = True
+    if is_waiting or _is_any_under_way(state, task.spec.after):
         return None
     if task.spec.kind == "branch":
         return PlanRound(task.spec.id)
     return StartAttempt(task.spec.id)
+
+
+def _is_any_under_way(state: RunState, names: Sequence[TaskId]) -> bool:
+    return any(name in state.tasks and not state.tasks[name].status.is_terminal for name in names)
 
 
 def _after_verdict(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:

@@ -147,4 +147,4 @@ def _list_base_receipts(context: RunContext, base: TreeId) -> list[Receipt]:
 
 def _list_gate_receipts(context: RunContext, tree: TreeId) -> list[Receipt]:
     checks = set(map(build_check_key, context.gate.checks))
-    return [one for one in context.state.receipts.values() if one.tree == tree and one.check in checks]
+    return [one for one in context.state.list_receipts_on(tree) if one.check in checks]

@@ -1,6 +1,7 @@
 """Findings on what the gate's runs on a candidate did beside their outcomes, against its runs on the base."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from anyio import to_thread
 
@@ -36,8 +37,9 @@ async def find_trace_findings(
         EnvironmentProblem: they could not be made again, as no workspace or sandbox could be had.
     """
     checks = {build_check_key(spec) for spec in context.gate.checks}
-    trees = {context.state.run.base_tree, await context.read_tree_id(base)}
-    before = [one for one in context.state.receipts.values() if one.check in checks and one.tree in trees]
+    trees = dict.fromkeys((context.state.run.base_tree, await context.read_tree_id(base)))
+    on_bases = chain.from_iterable(map(context.state.list_receipts_on, trees))
+    before = [one for one in on_bases if one.check in checks]
     now = [one for one in receipts if one.check in checks and one.tree not in trees]
     traces = await read_run_traces(context.journal, now)
     facts = ChangeFacts(

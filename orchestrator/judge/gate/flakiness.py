@@ -19,8 +19,8 @@ MAX_DOUBTED_TESTS = 20
 
 def list_runs(state: RunState, check: str, tree: TreeId, environment: str) -> list[Receipt]:
     """Return every receipt of a check, by its id with its hash, on a tree in an environment, oldest first."""
-    wanted = (check, tree, environment)
-    return [one for one in state.receipts.values() if (one.check, one.tree, one.environment) == wanted]
+    wanted = (check, environment)
+    return [one for one in state.list_receipts_on(tree) if (one.check, one.environment) == wanted]
 
 
 def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
@@ -35,11 +35,10 @@ def list_looks(state: RunState, check: str, tree: TreeId, environment: str) -> l
     Runs that repeat tests in one process are none: what one round leaves behind may break the next.
     """
     found = []
-    for receipt in state.receipts.values():
-        if receipt.kind == REPEATS_CHECK:
+    for receipt in state.list_receipts_on(tree):
+        if receipt.kind == REPEATS_CHECK or receipt.environment != environment:
             continue
-        is_same = (receipt.tree, receipt.environment) == (tree, environment)
-        if is_same and check in {receipt.check, receipt.narrows} and receipt.status == ReceiptStatus.COMPLETED:
+        if check in {receipt.check, receipt.narrows} and receipt.status == ReceiptStatus.COMPLETED:
             found.append(receipt)
     return found
 

@@ -18,7 +18,7 @@ from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.engine.goal.schedule import Action, LandTasks, PlanRound, StartAttempt
+from orchestrator.engine.goal.actions import Action, LandTasks, PlanRound, StartAttempt
 from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay.sequence import milestones

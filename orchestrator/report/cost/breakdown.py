@@ -9,7 +9,8 @@ from typing import ClassVar
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.domain.run.session_state import SessionState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.report.cost.model import CostMeasure
 from orchestrator.report.task.attempt_fates import get_attempt_fates, get_task_fate
 

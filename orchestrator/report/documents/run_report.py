@@ -10,7 +10,8 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId, TaskId, build_unit_id
 from orchestrator.domain.judging.check import Difference, Receipt
-from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.domain.run.session_state import SessionState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, Exit
 from orchestrator.report.cost.breakdown import NO_USAGE, CostBreakdown, RefusedPlanLog, build_cost_breakdown
 from orchestrator.report.cost.rendering import build_cost_report

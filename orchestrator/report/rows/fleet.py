@@ -14,7 +14,8 @@ from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.ids import SessionId, TaskId, parse_tier_task, parse_unit_task
 from orchestrator.domain.refs import shorten_ref
 from orchestrator.domain.run.approval import ApprovalState
-from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.domain.run.session_state import SessionState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import add_lead

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchestrator.domain.ids import SessionId, TaskId, parse_unit_task
-from orchestrator.domain.run.state import RunState, SessionState, TaskState
+from orchestrator.domain.run.session_state import SessionState
+from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.log.event_descriptions import shorten_model_name

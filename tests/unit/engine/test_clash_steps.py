@@ -7,7 +7,8 @@ from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, TreeId, build_u
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, Clash, EndCause, Exit, Task, TaskStatus
-from orchestrator.engine.goal.schedule import Action, EndTask, ScheduleLimits, StartAttempt, list_due_actions
+from orchestrator.engine.goal.actions import Action, EndTask, StartAttempt
+from orchestrator.engine.goal.schedule import ScheduleLimits, list_due_actions
 from orchestrator.engine.merging.clash_steps import choose_clash_mode, list_counted_exits
 
 A, MOST = TaskId("a"), 2

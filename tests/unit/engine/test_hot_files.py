@@ -5,7 +5,8 @@ from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, TreeId, build_unit_id
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, Task, TaskStatus
-from orchestrator.engine.goal.schedule import Action, ContinueAttempt, ScheduleLimits, StartAttempt, list_due_actions
+from orchestrator.engine.goal.actions import Action, ContinueAttempt, StartAttempt
+from orchestrator.engine.goal.schedule import ScheduleLimits, list_due_actions
 from orchestrator.engine.merging.hot_files import describe_clashes, find_hot_files
 
 A, B, C = TaskId("a"), TaskId("b"), TaskId("c")

@@ -9,8 +9,7 @@ from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Task, TaskStatus
-from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
-from orchestrator.engine.goal.schedule import (
+from orchestrator.engine.goal.actions import (
     Action,
     ChooseRival,
     ContinueAttempt,
@@ -18,10 +17,10 @@ from orchestrator.engine.goal.schedule import (
     JudgeAttempt,
     LandTasks,
     PlanRound,
-    ScheduleLimits,
     StartAttempt,
-    list_due_actions,
 )
+from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
+from orchestrator.engine.goal.schedule import ScheduleLimits, list_due_actions
 
 BOUNDS = ScheduleLimits(max_workers=2, max_attempts=3)
 A, B, C = TaskId("a"), TaskId("b"), TaskId("c")

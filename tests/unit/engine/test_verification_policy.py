@@ -11,14 +11,8 @@ from orchestrator.domain.ids import CommitId, TaskId, TreeId
 from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, Exit, Task, TaskStatus
-from orchestrator.engine.goal.schedule import (
-    Action,
-    ContinueAttempt,
-    JudgeAttempt,
-    ScheduleLimits,
-    VerifyTask,
-    list_due_actions,
-)
+from orchestrator.engine.goal.actions import Action, ContinueAttempt, JudgeAttempt, VerifyTask
+from orchestrator.engine.goal.schedule import ScheduleLimits, list_due_actions
 from orchestrator.engine.verification.policy import describe_verification, is_verification_due
 
 A = TaskId("a")
