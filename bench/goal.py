@@ -5,8 +5,8 @@
 
 Real git, real sandbox, a gate that only exits with 0, a scripted model whose replies take a fixed time.
 
-First: `TASKS` tasks in chains on `WORKERS` workers. The bound is the larger of two: the longest chain of tasks, and all
-the work divided by the workers (Graham 1969). Then `AGENTS` workers at once, each with `TURNS` replies of a second: of
+First: `TASKS` tasks in chains on `WORKERS` workers. The bound is the larger of two (Graham 1969): the longest chain of
+tasks with their reviews, and the rounds in which so many workers can do so many equal tasks, with the last review. Then `AGENTS` workers at once, each with `TURNS` replies of a second: of
 the time between the last beginning and the first end, the share in which replies were under way.
 """
 
@@ -67,7 +67,8 @@ def _measure_makespan(tasks: int, workers: int) -> float:
     cpu = _read_cpu_s()
     wall_s = _run_slices(slices, script, workers, [])
     cpu_s = _read_cpu_s() - cpu
-    bound_s = max(CHAIN * (WORK_S + REVIEW_S), tasks * WORK_S / workers)
+    rounds = -(-tasks // workers)
+    bound_s = max(CHAIN * (WORK_S + REVIEW_S), rounds * WORK_S + REVIEW_S)
     ratio = wall_s / bound_s
     print(f"{tasks} tasks, {workers} workers: {wall_s:.1f} s, bound {bound_s:.1f} s, ratio {ratio:.2f}")
     print(f"  ratio at most {MOST_RATIO:.2f}; CPU {cpu_s / tasks:.2f} s a task, children included", flush=True)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, count
+from itertools import chain, count, filterfalse
 from pathlib import Path
 
 from anyio import to_thread
@@ -135,7 +135,7 @@ class WorktreePool:
         """Lock a worktree that nobody has; the name of a new one if all are taken."""
         create_private_directory(self._root)
         known = self._list_names()
-        for name in chain(known, _new_names(known)):
+        for name in filterfalse(self._leased.__contains__, chain(known, _new_names(known))):
             lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 return name, lock

@@ -3,11 +3,12 @@
 import json
 import os
 import stat
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from anyio import CancelScope, to_thread
+from anyio import CancelScope, Lock, to_thread
 
 from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
@@ -23,12 +24,16 @@ _UNUSABLE = ".unusable-"
 _POINTER_LIMIT = 8192
 
 
-@dataclass(frozen=True)
+@dataclass
 class WorktreeRegistrar:
     """Adds and removes worktrees below `pool`, one at a time among all processes that use the repository."""
 
     repository: GitRepository
     pool: Path
+    _turn: Lock = field(default_factory=Lock, repr=False)
+    """Held by one task of this process while it has the lock between processes, or waits for it."""
+    _is_swept: bool = field(default=False, repr=False)
+    """True once what killed processes had half made was looked for."""
 
     async def ensure_admin_directory(self, name: str, commit: str) -> Path:
         """Find the admin directory of a worktree, or make it anew if it is missing or broken beyond repair."""
@@ -44,10 +49,15 @@ class WorktreeRegistrar:
         root = self.pool / name
         options = ("-f", "-f", "--no-checkout", "--detach", "--lock", "--reason", _REASON)
         with CancelScope(shield=True):  # a registration cut short would break `git worktree` for everybody
-            async with hold_file_lock(self.repository.common_dir / _LOCK) as lock:
+            async with self._hold_lock() as lock:
                 await to_thread.run_sync(self._clear_place, name)
                 git = Git(self.repository.common_dir, overrides=self.repository.git.overrides, inherit=(lock,))
-                await git.run("worktree", "add", *options, str(root), commit)
+                try:
+                    await git.run("worktree", "add", *options, str(root), commit)
+                except GitError:  # it trips over what a process that was killed meanwhile has half made
+                    self._is_swept = False
+                    await to_thread.run_sync(self._clear_place, name)
+                    await git.run("worktree", "add", *options, str(root), commit)
         admin = self._read_new_admin(root)
         record = json.dumps({"version": 1, "admin": str(admin)})
         _replace_file(self.pool / f"{name}.json", record)
@@ -56,13 +66,18 @@ class WorktreeRegistrar:
     async def remove_worktree(self, name: str) -> None:
         """Unregister a worktree and remove its files; the caller must hold it."""
         with CancelScope(shield=True):
-            async with hold_file_lock(self.repository.common_dir / _LOCK):
+            async with self._hold_lock():
                 await to_thread.run_sync(self._remove_registration, name)
 
     async def remove_unusable(self) -> None:
         """Try again to remove what could not be removed at its time."""
-        async with hold_file_lock(self.repository.common_dir / _LOCK):
+        async with self._hold_lock():
             await to_thread.run_sync(self._remove_unusable)
+
+    @asynccontextmanager
+    async def _hold_lock(self) -> AsyncIterator[int]:
+        async with self._turn, hold_file_lock(self.repository.common_dir / _LOCK) as lock:
+            yield lock
 
     def _remove_unusable(self) -> None:
         for place in (*self.pool.glob(f"{_UNUSABLE}*"), *self.pool.glob(f"{REMOVED_PREFIX}*")):
@@ -77,7 +92,9 @@ class WorktreeRegistrar:
         (self.pool / f"{name}.json").unlink(missing_ok=True)
 
     def _clear_place(self, name: str) -> None:
-        self._remove_half_made()
+        if not self._is_swept:
+            self._remove_half_made()
+            self._is_swept = True
         try:
             _remove_at(self.pool, name)
         except OSError:  # somebody has mounted something there, or the files are another user's: out of the way

@@ -166,20 +166,18 @@ class _Waiting:
         """
         waited_s = time.monotonic() - self.began
         if waited_s > self.patience_s:
+            named = self._name_lock(find_lock_holder(self.path))
             raise LockTimeout(
-                f"{self._named} is still held after {waited_s:.0f} s: wait for that process or end it, then try again"
+                f"{named} is still held after {waited_s:.0f} s: wait for that process or end it, then try again"
             )
-        if waited_s > _SILENCE_S and not self.is_said and find_lock_holder(self.path) != os.getpid():
-            self.is_said = True
-            _LOG.warning("waiting for %s, for at most %.0f s", self._named, self.patience_s)
+        if waited_s > _SILENCE_S and not self.is_said:
+            holder = find_lock_holder(self.path)
+            self.is_said = holder != os.getpid()
+            if self.is_said:
+                _LOG.warning("waiting for %s, for at most %.0f s", self._name_lock(holder), self.patience_s)
         self.pause_s = min(self.pause_s * 1.5, _LONGEST_PAUSE_S)
         return self.pause_s
 
-    @property
-    def _named(self) -> str:
-        pid = find_lock_holder(self.path)
-        if pid:
-            by = f"process {pid}"
-        else:
-            by = "another process"
+    def _name_lock(self, holder: int | None) -> str:
+        by = f"process {holder}" if holder else "another process"
         return f"the lock {escape_path(str(self.path))} of {by}"
