@@ -6,8 +6,10 @@
 Real git, real sandbox, a gate that only exits with 0, a scripted model whose replies take a fixed time.
 
 First: `TASKS` tasks in chains on `WORKERS` workers. The bound is the larger of two (Graham 1969): the longest chain of
-tasks with their reviews, and the rounds in which so many workers can do so many equal tasks, with the last review. Then `AGENTS` workers at once, each with `TURNS` replies of a second: of
-the time between the last beginning and the first end, the share in which replies were under way.
+tasks with their reviews, and the rounds in which so many workers can do so many equal tasks, with the last review.
+
+Then `AGENTS` workers at once, each with `TURNS` replies of a second: of the time between the last beginning and the
+first end, the share in which replies were under way.
 """
 
 import os
