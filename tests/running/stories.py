@@ -160,12 +160,13 @@ def verified(place: Path) -> Start:
 
 
 def clashing(place: Path) -> Start:
-    """Two tasks that change one line, of which the second to land goes on from its own work."""
+    """Two tasks that change one line, of which the second goes on from its own work: its review waits for the first."""
     items = [plans("root", {"key": "left"}, {"key": "right"})]
     for name in ("left", "right"):
         both = f"def add(a, b):  # left, right\n{GOOD}\n\ndef double(a):\n    return add(a, a)\n"
         items += [edits(name, "calc.py", "def add(a, b):\n", f"def add(a, b):  # {name}\n"), worker_ends(name)]
-        items += [reviews(name), writes(name, "calc.py", both), worker_ends(name), reviews(name)]
+        review = reviews(name).model_copy(update={"delay_s": 2.0 * (name == "right")})
+        items += [review, writes(name, "calc.py", both), worker_ends(name), reviews(name)]
     start = goal(place)
     write_script(place / "script.json", [*items, planner_ends(), judges()])
     return replace(start, words=(*start.words, "--max-workers", "1"))
