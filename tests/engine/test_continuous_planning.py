@@ -1,15 +1,25 @@
 """Planners are asked while their tasks are at work: when one does not land, and when enough has landed."""
 
+import anyio
 import pytest
 
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, PlanKept, PlanningStarted, TaskEnded
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.domain.event.work import (
+    AttemptEnded,
+    AttemptStarted,
+    PlanKept,
+    PlanningStarted,
+    TaskEnded,
+    WorkspaceLeasing,
+)
+from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from tests.running.goals import Bench, status, task
+from orchestrator.queue.pr_branch import PrBranch
+from tests.running.goals import Bench, Hears, status, task
 from tests.running.scripts import edits, judges, planner_ends, plans, uses, worker_ends
 
 pytestmark = pytest.mark.sandbox
@@ -57,6 +67,35 @@ async def test_a_planner_hears_at_once_of_a_rejected_task_and_plans_another_whil
     begun = [one.attempt.task for one in events(ended) if isinstance(one, AttemptStarted)]
     assert (set(begun[:2]), begun[2:]) == ({"bad", "long"}, ["good"])
     assert place(ended, PlanningStarted, "root", 1) < place(ended, AttemptEnded, "long")
+
+
+async def test_a_planner_who_is_called_while_something_lands_begins_with_what_has_landed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_failed, move = anyio.Event(), PrBranch.move_to_commit
+
+    async def move_late(branch: PrBranch, old: CommitId | None, new: CommitId, reason: str) -> None:
+        await has_failed.wait()
+        await anyio.sleep(0.5)  # meanwhile the planner would begin
+        await move(branch, old, new, reason)
+
+    def look(event: Event) -> None:
+        if isinstance(event, TaskEnded):
+            has_failed.set()
+
+    monkeypatch.setattr(PrBranch, "move_to_commit", move_late)
+    ended = await bench.run(
+        *(plans("root", {"key": "bad"}, {"key": "good"}), *FAILS, *task("good")),
+        *(planner_ends(), judges()),
+        run=ONE_TRY,
+        when=Hears(look),
+    )
+    landed = next(at for at, one in enumerate(events(ended)) if isinstance(one, LandingFinished))
+    assert place(ended, TaskEnded, "bad") < landed < place(ended, PlanningStarted, "root", 1)
+    leased = [
+        one.commit for one in events(ended) if isinstance(one, WorkspaceLeasing) and one.purpose == "planning root"
+    ]
+    assert leased == [ended.state.run.base, ended.state.head]
 
 
 async def test_a_new_task_takes_the_place_of_one_that_failed_and_what_depends_on_it_waits_for_it(bench: Bench) -> None:

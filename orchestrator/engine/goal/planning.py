@@ -44,6 +44,7 @@ from orchestrator.engine.control.approvals import build_run_approval
 from orchestrator.engine.goal.planner_news import has_tasks_under_way
 from orchestrator.engine.merging.hot_files import describe_clashes
 from orchestrator.engine.person_reviews import find_review_of_plan
+from orchestrator.engine.settled_start import read_settled_start
 from orchestrator.engine.task_reports import build_task_report
 from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
 
@@ -52,17 +53,18 @@ NO_ORDERS: Mapping[str, tuple[TaskId, ...]] = {}
 
 async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Let a planner have its next round, or go on with the one that was cut off."""
+    commit = await read_settled_start(context)
     state = context.state.tasks[task]
     if state.status == TaskStatus.PLANNING:
         brief = _build_brief(context, state, state.seen_ends_before)
     else:
-        brief = _build_brief(context, state, state.seen_ends)  # as it is when the round begins, also in a replay
+        brief = _build_brief(context, state, state.seen_ends)  # what has landed, and no more, is in the commit
         await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
         state = context.state.tasks[task]
     if _count_rounds_left(context, state) < 0:
         await _end_without_rounds(context, state)
         return
-    workspace = await context.hands.open_workspace(await context.read_start_commit(), Purpose.for_planning(task))
+    workspace = await context.hands.open_workspace(commit, Purpose.for_planning(task))
     try:
         result = await roles.planner.plan_slice(_number_brief(context, state, brief), workspace)
     finally:

@@ -100,7 +100,8 @@ def _build_adapters() -> dict[str, TypeAdapter[Any]]:
 def _build_part_adapters(part: type[Any], prefix: str) -> dict[str, TypeAdapter[Any]]:
     hints = get_type_hints(part, include_extras=True)
     names = [field.name for field in fields(part) if field.name not in ("open_intents", *_PARTS)]
-    return {prefix + name: TypeAdapter(hints[name]) for name in names}
+    kept = [name for name in names if not name.startswith("_")]  # the others are derived from these
+    return {prefix + name: TypeAdapter(hints[name]) for name in kept}
 
 
 def _find_field(state: RunState, path: str) -> tuple[Any, str]:

@@ -102,6 +102,8 @@ def _find_position(recorded: RecordedEvent, recording: RecordedRun, moves: Seque
             base = attempt.base
         case PlanningStarted(task=task):
             base = _find_planning_commit(recording.events[recorded.seq :], task)
+        case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning"), commit=commit):
+            base = commit
     tips = [recording.state.run.base, *(move.commit for move in moves)]
     begun = [move.begun for move in moves if move.begun < recorded.seq]
     for number in reversed(range(len(tips))):  # a restart brings a tip back: the last time before the event counts

@@ -4,10 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, IterationStarted, RunStarted
-from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCreated, VerdictGiven
-from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId, UnitId
+from orchestrator.domain.event.work import (
+    AttemptEnded,
+    AttemptStarted,
+    PlanningStarted,
+    TaskCreated,
+    VerdictGiven,
+    WorkspaceLeasing,
+)
+from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, RunId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.task import Attempt, Exit, Task
@@ -21,6 +29,10 @@ from orchestrator.replay.sequence.schedule import build_schedule
 BASE, LANDED, TREE = CommitId("a" * 40), CommitId("b" * 40), TreeId("c" * 40)
 A, B = TaskId("a"), TaskId("b")
 UNITS = (UnitId("a@1"),)
+BEFORE = (
+    *("iteration 1", "attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a"),
+    "round 1 of the queue",
+)
 
 
 def created(name: TaskId) -> TaskCreated:
@@ -53,8 +65,8 @@ def receipt() -> Receipt:
     return Receipt.model_validate({"key": "check~0", "status": ReceiptStatus.COMPLETED} | told)
 
 
-async def recording(place: Path, base_of_b: CommitId) -> RecordedRun:
-    """A run in which `b` begins while `a` is landing; a process that was killed had begun the landing before."""
+async def recording(place: Path, *meanwhile: Event) -> RecordedRun:
+    """A run in which this happens while `a` is landing; a process that was killed had begun the landing before."""
     journal = Journal(place, SystemClock())
     landing = {"branch": "pr", "new": LANDED, "tree": TREE, "units": UNITS}
     await journal.append(
@@ -72,7 +84,7 @@ async def recording(place: Path, base_of_b: CommitId) -> RecordedRun:
         TrialJudged(round="round 1", units=UNITS, tree=TREE, difference=Difference(), cached=False),
         LandingStarted(key="land~0", old=None, **landing),
         LandingStarted(key="land~1", old=None, **landing),
-        begun(B, base_of_b),
+        *meanwhile,
         LandingFinished(key="land~1", **landing),
     )
     journal.close()
@@ -89,8 +101,18 @@ async def recording(place: Path, base_of_b: CommitId) -> RecordedRun:
 async def test_an_attempt_stands_where_it_looked_at_the_branch(
     tmp_path: Path, base_of_b: CommitId, last: tuple[str, ...]
 ) -> None:
-    schedule = build_schedule(await recording(tmp_path, base_of_b))
-    before = ("attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a", "round 1 of the queue")
-    assert schedule.names == ("iteration 1", *before, *last)
+    schedule = build_schedule(await recording(tmp_path, begun(B, base_of_b)))
+    assert schedule.names == (*BEFORE, *last)
     assert [(one.name, one.units) for one in schedule.rounds] == [("round 1 of the queue", UNITS)]
     assert schedule.superseded == {"round 1 of the queue": frozenset({"landing 1"})}
+
+
+async def test_a_planner_who_looked_at_the_branch_just_before_the_end_of_a_landing_begins_after_it(
+    tmp_path: Path,
+) -> None:
+    purpose = Purpose.for_planning(ROOT_TASK)
+    leasing = WorkspaceLeasing(key="w~0", commit=LANDED, purpose=purpose.text, facts=purpose.facts)
+    recorded = await recording(tmp_path, PlanningStarted(task=ROOT_TASK, round=1), leasing)
+    planning = "round 1 of the planner of root"
+    last = ("the beginning of landing 1", "landing 1", planning, f"a workspace for {planning}")
+    assert build_schedule(recorded).names == (*BEFORE, *last)
