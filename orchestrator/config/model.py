@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from orchestrator.config.merging import MergeSettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
@@ -282,14 +283,6 @@ class TuiSettings(FrozenModel):
     notifications: bool = True
     quiet_s: SecondsOrNone = 30.0
     keys: dict[str, str] = Field(default_factory=dict)
-
-
-class MergeSettings(FrozenModel):
-    """`[merge]`: how work of several tasks comes together on one branch."""
-
-    union: tuple[Annotated[str, Field(pattern=r"^[^!\s\x00-\x1f][^\x00-\x1f]*$")], ...] = ()
-    freeze_after: NotNegative = 4
-    probe_s: SecondsOrNone = 30.0
 
 
 class StateSettings(FrozenModel):

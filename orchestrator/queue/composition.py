@@ -53,12 +53,19 @@ class Composer(Protocol):
         """Return the commit that lands if `tested`, composed of the same units, is green. It has the tested tree."""
 
 
+class ConflictResolver(Protocol):
+    """Finishes merges that git cannot finish, where no judgement is needed."""
+
+    async def resolve_conflict(self, tip: CommitId, unit: UnitId, conflict: MergeConflict) -> TreeId | None:
+        """Return the tree of a unit merged onto a commit; None if somebody has to look at the conflict."""
+
+
 @dataclass(frozen=True)
 class MergeComposer:
     """Units are commits; each is merged in turn, with a commit of its own.
 
     With `names_candidates` that is a merge commit, else it has the one before it as its only parent. `union` are
-    patterns of files of which the added lines of both sides are kept.
+    patterns of files of which the added lines of both sides are kept. `resolver` is asked where lines conflict.
     """
 
     git: Git
@@ -67,16 +74,17 @@ class MergeComposer:
     when: str
     names_candidates: bool = True
     union: tuple[str, ...] = ()
+    resolver: ConflictResolver | None = None
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
         tip, tree = head, TreeId(await read_tree_id(self.git, head))
         for unit in units:
-            merged = await merge_commits(self.git, tip, self.candidates[unit], self.union)
+            merged = await self._merge_unit(tip, unit)
             if isinstance(merged, MergeConflict):
-                with_head = tip == head or await self._conflicts_with_head(head, unit)
+                with_head = tip == head or isinstance(await self._merge_unit(head, unit), MergeConflict)
                 return UnitConflict(unit=unit, paths=merged.paths, with_head=with_head)
-            tree = TreeId(merged.tree)
+            tree = merged
             parents = [tip, self.candidates[unit]] if self.names_candidates else [tip]
             tip = CommitId(await commit_tree(self.git, tree, parents, self.message(unit), self.when))
         return ComposedUnion(commit=tip, tree=tree)
@@ -85,8 +93,12 @@ class MergeComposer:
         """Return the very commit that was tested."""
         return tested
 
-    async def _conflicts_with_head(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_commits(self.git, head, self.candidates[unit], self.union), MergeConflict)
+    async def _merge_unit(self, tip: CommitId, unit: UnitId) -> TreeId | MergeConflict:
+        merged = await merge_commits(self.git, tip, self.candidates[unit], self.union)
+        if not isinstance(merged, MergeConflict):
+            return TreeId(merged.tree)
+        tree = await self.resolver.resolve_conflict(tip, unit, merged) if self.resolver else None
+        return tree or merged
 
 
 @dataclass(frozen=True)

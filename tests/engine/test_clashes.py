@@ -1,6 +1,7 @@
 """Work that does not go together with what landed: it goes on from its own changes, and nobody begins from nothing."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -186,6 +187,57 @@ async def test_lines_that_both_sides_add_to_a_listed_file_are_kept_without_a_mod
     assert [status(ended, name) for name in ("a", "b")] == [TaskStatus.MERGED] * 2
     assert ended.state.ejections == []
     assert sorted(shown(bench, ended, "CHANGELOG.md").splitlines()) == ["- a", "- b"]
+
+
+LISTING = "ls parts | sort > parts.list"
+
+
+def adds_part(name: str) -> list[ScriptedReply]:
+    """A task that adds a part, and has the list of all parts made anew."""
+    command = f"mkdir -p parts && echo {name} > parts/{name} && {LISTING}"
+    return [uses("worker", name, "shell", command=command), worker_ends(name), reviews(name)]
+
+
+async def test_a_file_that_a_tool_makes_is_made_anew_where_two_tasks_changed_it_without_a_model(bench: Bench) -> None:
+    names = ("a", "b", "c")
+    ended = await bench.run(
+        plans("root", *({"key": name} for name in names)),
+        *chain.from_iterable(map(adds_part, names)),
+        *(planner_ends(), judges()),
+        merge={"regenerate": [{"files": ["*.list"], "command": LISTING}]},
+    )
+    assert ended.exit_code == 0, ended.error
+    assert [status(ended, name) for name in names] == [TaskStatus.MERGED] * 3
+    assert ended.state.ejections == []
+    assert shown(bench, ended, "parts.list").split() == ["a", "b", "c"]
+    notices = [one.text for one in ended.state.notices if "made anew" in one.text]
+    assert notices
+    assert all(f"conflicted with what landed in parts.list, which `{LISTING}` made anew" in text for text in notices)
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo no network >&2; exit 3", "no network"),
+        (f"{LISTING}; echo >> calc.py", "it also changed calc.py"),
+    ],
+)
+async def test_a_conflict_that_its_command_does_not_settle_goes_to_a_worker_and_a_notice_says_why(
+    bench: Bench, command: str, why: str
+) -> None:
+    again = [[uses("worker", name, "shell", command=LISTING), worker_ends(name), reviews(name)] for name in ("a", "b")]
+    ended = await bench.run(
+        plans("root", {"key": "a"}, {"key": "b"}),
+        *(*adds_part("a"), *adds_part("b"), *chain.from_iterable(again)),
+        *(planner_ends(), judges()),
+        merge={"regenerate": [{"files": ["parts.list"], "command": command}]},
+    )
+    assert [status(ended, name) for name in ("a", "b")] == [TaskStatus.MERGED] * 2
+    assert [one.conflict for one in ended.state.ejections] == [("parts.list",)]
+    assert [one.mode for one in loser(ended).attempts] == ["fresh", "rebase"]
+    refusals = [one.text for one in ended.state.notices if "did not make that anew" in one.text]
+    assert refusals
+    assert all(why in text for text in refusals)
 
 
 @pytest.mark.extended

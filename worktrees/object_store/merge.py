@@ -28,8 +28,12 @@ class MergedTree:
 
 @dataclass(frozen=True)
 class MergeConflict:
-    """A merge that a person or a model has to finish: the paths in conflict, sorted, and git's words on each."""
+    """A merge that is not finished: the paths in conflict, sorted, git's words on each, and the tree with all the rest.
 
+    Files in conflict hold markers there, or one of the sides.
+    """
+
+    tree: str
     paths: tuple[str, ...]
     messages: tuple[str, ...]
 
@@ -71,7 +75,7 @@ async def merge_commits(git: Git, ours: str, theirs: str, union: Sequence[str] =
     if not tree:  # git says 1 for this as it does for a conflict
         raise build_unmergeable_error(ours, theirs)
     if done.exit_code:
-        return MergeConflict(*parse_conflicts(rest))
+        return MergeConflict(tree, *parse_conflicts(rest))
     return MergedTree(tree)
 
 

@@ -32,6 +32,7 @@ from orchestrator.engine.goal.rival_choice import choose_rival
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.merging.clash_probes import ClashProbe
+from orchestrator.engine.merging.file_regeneration import FileRegenerator
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
@@ -328,8 +329,10 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
             candidates[task.unit] = task.candidate.commit
     build_message = partial(build_task_message, context.state)
     git, when = context.repository.git, context.commit_date
-    union = context.config.merge.union
-    composer = MergeComposer(git, candidates, build_message, when, names_candidates=False, union=union)
+    union, resolver = context.config.merge.union, FileRegenerator(context)
+    composer = MergeComposer(
+        git, candidates, build_message, when, names_candidates=False, union=union, resolver=resolver
+    )
     lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
     reruns = context.config.gate.reruns

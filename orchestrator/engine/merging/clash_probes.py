@@ -12,6 +12,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.goal.action_order import ImmediateOrder
+from orchestrator.engine.merging.file_regeneration import find_settings
 from worktrees.diffs.tree_changes import compare_trees
 from worktrees.errors import GitError
 from worktrees.object_store.conflict_merge import find_conflicts
@@ -78,9 +79,10 @@ class ClashProbe:
         """Try one pair, where both sides changed a file and they were not tried as they are."""
         pair = (work.base, work.tree, other)
         if pair not in self._found and work.paths & paths:
-            git, union = self._context.repository.git, self._context.config.merge.union
-            found = await find_conflicts(git, work.base, other, work.tree, union)
-            self._found[pair] = tuple(map(escape_path, found))
+            git, settings = self._context.repository.git, self._context.config.merge
+            found = await find_conflicts(git, work.base, other, work.tree, settings.union)
+            is_mechanical = bool(find_settings(settings.regenerate, found))
+            self._found[pair] = () if is_mechanical else tuple(map(escape_path, found))
         conflict = self._found.get(pair, ())
         if conflict != _get_known_paths(self._context.state, work.unit, partners):
             await self._context.journal.append(ClashForeseen(unit=work.unit, partners=partners, paths=conflict))
