@@ -134,7 +134,10 @@ def test_a_provider_is_configured_by_its_key_whatever_stands_in_it(tmp_path: Pat
         ("[run]\nmax_workers = 0\n", ":2: run.max_workers: Input should be greater than or equal to 1"),
         ("[gate]\nreport = 'xml'\n", ":2: gate.report: Input should be 'auto', 'junit'"),
         ("[[merge.regenerate]]\nfiles = ['!a']\ncommand = 'make a'\n", "'!a' is no glob of files"),
-        ("[[merge.regenerate]]\nfiles = ['a']\ncommand = ' '\n", ":3: merge.regenerate[0].command: Input should be a text that is not blank"),
+        (
+            "[[merge.regenerate]]\nfiles = ['a']\ncommand = ' '\n",
+            ":3: merge.regenerate[0].command: Input should be a text that is not blank",
+        ),
         ("[gate\n", "orchestrate.toml: Expected ']'"),
         ("schema = 2\n", ":1: schema: Input should be less than or equal to 1"),
     ],
