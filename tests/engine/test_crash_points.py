@@ -35,7 +35,7 @@ Story = Callable[[Path], Start]
 Deaths = Sequence[Sequence[str]] | Callable[[Path], Sequence[Sequence[str]]]
 """The moments of each death, perhaps by the journal of a run that nobody killed."""
 JUDGEMENTS = {
-    *("lens.voted", "verdict.given", "iteration.judged", "rollback.refused", "shard.reverted"),
+    *("rival.chosen", "lens.voted", "verdict.given", "iteration.judged", "rollback.refused", "shard.reverted"),
     *("verification.tried", "verification.ended", "verification.contested", "verification.contest-decided"),
 }
 SOME = {
@@ -45,6 +45,7 @@ SOME = {
     ),
     stories.restarted: ("rewind.before-done", "rewind.after-intent"),
     stories.clashing: ("ref.after-intent:2", "ref.after-done:2"),
+    stories.rivals: ("model.after-intent:8", "model.before-done:8"),
     stories.verified: ("check.before-done:2", "tool.before-done:2", "candidate.before-done:3"),
     stories.migration: ("step.before-done", "landing.after-intent"),
     stories.tail: ("snapshot.before-done", "candidate.before-done:2"),

@@ -172,6 +172,17 @@ def clashing(place: Path) -> Start:
     return replace(start, words=(*start.words, "--max-workers", "1"))
 
 
+def rivals(place: Path) -> Start:
+    """A task that two workers try, and of whose results the judge chooses the second."""
+    items = [plans("root", {"key": "a", "best_of": 2})]
+    for name in ("a", "a-2"):
+        items += [writes(name, "a.txt", f"{name}\n"), worker_ends(name), reviews(name)]
+    items.append(uses("judge", "a", "submit_verdict", chosen="a-2", reasons=["it is plainer"]))
+    start = goal(place)
+    write_script(place / "script.json", [*items, planner_ends(), judges()])
+    return replace(start, words=(*start.words, "--max-workers", "1"))
+
+
 def goal_of_eight(place: Path) -> Start:
     """Eight tasks, with hooks, notifications and a push."""
     start = goal(place, *"bcdefg")
