@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from anyio import CancelScope, create_task_group, to_thread, wait_readable
+import anyio
+from anyio import CancelScope, create_task_group, to_thread
 from anyio.abc import Process
 
 from worktrees.safety.named_pipes import watch_for_pipes
@@ -108,7 +109,7 @@ async def _drain_pipe(pipe: int, limit_bytes: int) -> bytes:
     """Return all that is written to a pipe, or its first `limit_bytes`."""
     into = bytearray()
     while len(into) < limit_bytes:
-        await wait_readable(pipe)
+        await anyio.wait_readable(pipe)
         chunk = os.read(pipe, min(_CHUNK_BYTES, limit_bytes - len(into)))
         if not chunk:
             break
@@ -124,7 +125,7 @@ async def wait_for_exit(process: subprocess.Popen[bytes]) -> None:
         await to_thread.run_sync(process.wait, abandon_on_cancel=True)
         return
     try:
-        await wait_readable(end)
+        await anyio.wait_readable(end)
     finally:
         os.close(end)
     process.wait()

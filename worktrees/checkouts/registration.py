@@ -6,9 +6,11 @@ import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from anyio import CancelScope, Lock, to_thread
+import anyio
+from anyio import CancelScope, to_thread
 
 from worktrees.durable_files import write_durably
 from worktrees.errors import GitError
@@ -30,8 +32,6 @@ class WorktreeRegistrar:
 
     repository: GitRepository
     pool: Path
-    _turn: Lock = field(default_factory=Lock, repr=False)
-    """Held by one task of this process while it has the lock between processes, or waits for it."""
     _is_swept: bool = field(default=False, repr=False)
     """True once what killed processes had half made was looked for."""
 
@@ -73,6 +73,11 @@ class WorktreeRegistrar:
         """Try again to remove what could not be removed at its time."""
         async with self._hold_lock():
             await to_thread.run_sync(self._remove_unusable)
+
+    @cached_property
+    def _turn(self) -> anyio.Lock:
+        """The lock of the task of this process that has the lock between processes, or waits for it."""
+        return anyio.Lock()
 
     @asynccontextmanager
     async def _hold_lock(self) -> AsyncIterator[int]:
