@@ -118,6 +118,8 @@ def _run_slices(
             raise SystemExit(f"the run did not end as done: {ended.error or ended.state.ended}")
         if times:
             _collect_times(ended, times)
+        else:
+            print(f"gate runs for each landed task: {ended.state.runs_per_landed_task:.2f}")
     return wall_s
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
-from orchestrator.domain.event.run import EngineStarted, IterationStarted, RunStarted
+from orchestrator.domain.event.run import CheckFinished, EngineStarted, IterationStarted, RunStarted
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -23,6 +23,7 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
+from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Task, TaskStatus
@@ -139,3 +140,17 @@ def recorded(events: Sequence[Event], every_s: float = 10.0) -> list[RecordedEve
 def told(*events: Event) -> RunState:
     """The state after a beginning and these."""
     return fold_events(recorded([*begun(), *events]))
+
+
+def checked(key: str, tree: str = "t", check: str = "gate.1") -> CheckFinished:
+    """A run of a check on a tree."""
+    told = {
+        "key": key,
+        "check": check,
+        "command": "t",
+        "tree": tree,
+        "environment": "e",
+        "exit_code": 0,
+        "seconds": 1.5,
+    }
+    return CheckFinished(key=f"{key}~0", receipt=Receipt.model_validate({**told, "status": ReceiptStatus.COMPLETED}))

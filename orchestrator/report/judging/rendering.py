@@ -61,13 +61,17 @@ class AttemptCounts(ReadModel):
 
 
 class ReceiptCounts(ReadModel):
-    """Checks that were run, their seconds, runs that an existing receipt replaced, and further runs on one tree."""
+    """Checks that were run, their seconds, runs that an existing receipt replaced, and further runs on one tree.
+
+    `per_landed_task` is null while nothing has landed.
+    """
 
     run: int
     reused: int
     seconds: float
     reruns: int = 0
     rerun_seconds: float = 0.0
+    per_landed_task: float | None = None
 
 
 class JudgingReport(Document, schema="orchestrate.report/1"):
@@ -106,6 +110,7 @@ def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> 
             seconds=round(judging.seconds, 1),
             reruns=judging.reruns,
             rerun_seconds=round(judging.rerun_seconds, 1),
+            per_landed_task=_round_rate(judging.runs_per_landed_task, 2),
         ),
         flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in judging.flaky.most_common()),
     )
@@ -152,6 +157,8 @@ def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
     if not records:
         yield "no lens has voted"
     yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
+    if judging.runs_per_landed_task is not None:
+        yield f"  {judging.runs_per_landed_task:.1f} for each landed task"
     if judging.reruns:
         yield f"  {judging.reruns} of them looked at a tree once more ({judging.rerun_seconds:.1f} s)"
     flaky = []

@@ -32,6 +32,14 @@ class JudgingTotals:
     vote_outcomes: list[VoteOutcome] = field(default_factory=list)
 
     @property
+    def runs_per_landed_task(self) -> float | None:
+        """The runs of checks of every kind for each merged task; None where none merged."""
+        merged = self.attempts.total()
+        if merged:
+            return self.receipts / merged
+        return None
+
+    @property
     def attempts_per_merged_task(self) -> float | None:
         """Attempts per merged task; None where none merged."""
         merged = self.attempts.total()

@@ -229,6 +229,7 @@ class RunFields(Document):
     clashing: tuple[ClashingFile, ...] = ()
     clashes_ahead: tuple[ClashAhead, ...] = ()
     test_runs: int
+    runs_per_landed_task: float | None = None
     spent: RunSpending
     pr: PullRequestLink | None
     checks: ForgeChecksResult | None

@@ -60,6 +60,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         clashing=_build_clashing_files(state),
         clashes_ahead=_build_clashes_ahead(state),
         test_runs=state.test_runs,
+        runs_per_landed_task=_round_runs(state),
         spent=_build_spending(state),
         pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
         checks=build_forge_checks(state),
@@ -71,6 +72,12 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),
     )
+
+
+def _round_runs(state: RunState) -> float | None:
+    if state.run.mode != "goal" or state.runs_per_landed_task is None:
+        return None
+    return round(state.runs_per_landed_task, 2)
 
 
 def _build_clashing_files(state: RunState) -> tuple[model.ClashingFile, ...]:

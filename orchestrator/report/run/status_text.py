@@ -60,7 +60,10 @@ def _render_pull_request(status: RunStatus) -> Iterator[str]:
 
 def _render_spending(status: RunStatus) -> str:
     spent = status.spent
-    return f"  {status.test_runs} test runs  {spent.calls} model calls  cost {spent.price}  {spent.wall_s:.0f} s"
+    runs, each = f"{status.test_runs} test runs", status.runs_per_landed_task
+    if each is not None:
+        runs += f" (with canaries {each:.1f} for each landed task)"
+    return f"  {runs}  {spent.calls} model calls  cost {spent.price}  {spent.wall_s:.0f} s"
 
 
 def _render_budget(budget: BudgetUsage) -> Iterator[str]:

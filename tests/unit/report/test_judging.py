@@ -9,7 +9,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
-from orchestrator.domain.event.run import CheckFinished, FlakesSeen, IterationJudged, IterationStarted, RunStarted
+from orchestrator.domain.event.run import FlakesSeen, IterationJudged, IterationStarted, RunStarted
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -23,7 +23,7 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.fold.projection import fold_events
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId, UnitId
-from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
+from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.verdict import LensVote, Verdict, VerdictKind
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import IterationVerdict
@@ -32,6 +32,7 @@ from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.judging.lens_accuracy import VoteLog
 from orchestrator.report.judging.rendering import build_judging_report, render_judging_lines
 from orchestrator.report.judging.totals import JudgingTotals
+from tests.running.goal_events import checked
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 BASE = CommitId("b" * 40)
@@ -176,20 +177,6 @@ def test_each_lens_is_told_with_its_own_votes_and_what_each_cost() -> None:
     assert lens(counted([*events, *judged("b", 1, "y", diff="revise")], top="b"))["votes"] == 1
 
 
-def receipt(key: str, tree: str) -> CheckFinished:
-    made = Receipt(
-        key=key,
-        check="gate.1",
-        command="t",
-        tree=TreeId(tree),
-        environment="e",
-        status=ReceiptStatus.COMPLETED,
-        exit_code=0,
-        seconds=1.5,
-    )
-    return CheckFinished(key=f"{key}~0", receipt=made)
-
-
 def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
     def rests_on(events: list[Event], *keys: str) -> list[Event]:
         last = events[-1]
@@ -200,7 +187,7 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
     trial = TrialJudged(round="1", units=(UnitId("a@2"),), tree=TreeId("x"), difference=Difference(), cached=True)
     events = [
         *begun(),
-        *(receipt("k1", "x"), receipt("k2", "y")),
+        *(checked("k1", "x"), checked("k2", "y")),
         created("a"),
         *rests_on(judged("a", 1, "x", diff="revise"), "k1"),
         *rests_on(judged("a", 2, "x", diff="approve"), "k1"),
@@ -224,9 +211,11 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
         "seconds": 3.0,
         "reruns": 0,
         "rerun_seconds": 0.0,
+        "per_landed_task": 2.0,
     }
     assert told["flaky"] == [{"test": "shaky", "seen": 1}]
     lines = list(render_judging_lines(counted(events)))
     assert "  tasks blocked, unreadable-review: 1" in lines
     assert "receipts: 2 made in 3.0 s, 2 times one was reused" in lines
+    assert "  2.0 for each landed task" in lines
     assert "  flaky: shaky, seen both ways 1 times" in lines

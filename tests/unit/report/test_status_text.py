@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from orchestrator.domain.event.run import RunEnded
+from orchestrator.domain.judging.check import CANARY_CHECK
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.run.result import build_status
 from orchestrator.report.run.status_text import render_status_lines
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.tui.frame_lines import build_header_parts
 from tests.running import migrated
-from tests.running.goal_events import created, ended, merged, told
+from tests.running.goal_events import checked, created, ended, merged, told
 
 INTERLEAVED = [
     created("ui", kind="branch"),
@@ -53,6 +54,16 @@ def test_what_landed_is_counted_alike_everywhere_and_what_was_cancelled_apart() 
     assert f"tasks {counts}" in [part.text for part in build_header_parts(state, None, is_at_work=True)]
     over = RunEnded(outcome="partial", reason="", exit=3, head=None)
     assert f"tasks: {counts}" in render_summary_lines(told(*parts, over))
+
+
+def test_all_runs_of_the_gate_are_counted_for_each_task_that_landed() -> None:
+    runs = [checked("k1"), checked("k2", check=f"{CANARY_CHECK}.1"), checked("k3")]
+    status = build_status(told(created("a"), created("b"), *runs, *merged("a"), *merged("b")), Path("journal.db"))
+    assert (status.test_runs, status.runs_per_landed_task) == (2, 1.5)
+    words = "2 test runs (with canaries 1.5 for each landed task)"
+    assert any(words in line for line in render_status_lines(status))
+    none = build_status(told(created("a"), *runs), Path("journal.db"))
+    assert none.runs_per_landed_task is None
 
 
 def test_a_task_that_is_not_begun_is_to_do() -> None:
