@@ -220,6 +220,7 @@ async def test_a_file_that_a_tool_makes_is_made_anew_where_two_tasks_changed_it_
     [
         ("echo no network >&2; exit 3", "no network"),
         (f"{LISTING}; echo >> calc.py", "it also changed calc.py"),
+        ("for one in $(seq 22); do truncate -s 49M big$one; done", "MiB in changed files"),
     ],
 )
 async def test_a_conflict_that_its_command_does_not_settle_goes_to_a_worker_and_a_notice_says_why(

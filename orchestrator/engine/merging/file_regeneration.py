@@ -12,9 +12,10 @@ from orchestrator.domain.ids import CommitId, Purpose, TaskId, TreeId, UnitId, p
 from orchestrator.domain.paths.globs import matches_glob
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import ToolRefused
+from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
+from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.workspace_runner import run_and_read
-from orchestrator.ports.hands import ShellCommand, Workspace
+from orchestrator.ports.hands import ShellCommand, Snapshot, Workspace
 from worktrees.diffs.tree_changes import compare_trees
 from worktrees.object_store.merge import MergeConflict, commit_tree
 from worktrees.object_store.tree_overlay import overlay_tree
@@ -79,13 +80,22 @@ class FileRegenerator:
         async with self.context.lend_workspace(start, Purpose(f"making files of {unit} anew")) as workspace:
             for one in settings:
                 await self._run_command(workspace, one.command, task)
-            ref = self.context.refs.build_anchor_ref(task, "merged")
-            made = await workspace.take_snapshot(f"{unit}: its files are made anew", ref)
+            made = await self._take_snapshot(workspace, unit)
         globs = [glob for one in settings for glob in one.files]
         for change in await compare_trees(git, begun, made.tree):
             if not any(matches_glob(glob, change.path) for glob in globs):
                 raise _RegenerationFailed(f"it also changed {escape_path(change.path)}")
         return made.tree
+
+    async def _take_snapshot(self, workspace: Workspace, unit: UnitId) -> Snapshot:
+        ref = self.context.refs.build_anchor_ref(parse_unit_task(unit), "merged")
+        try:
+            return await workspace.take_snapshot(f"{unit}: its files are made anew", ref)
+        except EnvironmentProblem as problem:
+            reason = find_snapshot_obstacle(problem)
+            if reason is None:
+                raise
+            raise _RegenerationFailed(reason) from problem
 
     async def _run_command(self, workspace: Workspace, line: str, task: TaskId) -> None:
         config = self.context.config
