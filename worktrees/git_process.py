@@ -119,6 +119,8 @@ async def _drain_pipe(pipe: int, limit_bytes: int) -> bytes:
 
 async def wait_for_exit(process: subprocess.Popen[bytes]) -> None:
     """Wait until a process has ended, without a thread that waits for it where the system tells of its end."""
+    if process.returncode is not None:  # its number may be another's by now
+        return
     try:
         end = os.pidfd_open(process.pid)
     except (AttributeError, OSError):  # another system than Linux, or an old one

@@ -1,4 +1,4 @@
-"""What new work starts from, at a moment at which the journal tells all that has landed."""
+"""Read the commit that new work starts from, at a moment at which the journal tells all that has landed."""
 
 import anyio
 

@@ -14,7 +14,7 @@ from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import SessionEnded, TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId, parse_session_role
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.attempts import continue_attempt, start_attempt
@@ -45,6 +45,8 @@ from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptio
 _INBOX_PAUSE_S = 0.05
 _JUDGED_ENDS = {TaskStatus.DONE, TaskStatus.UNFINISHED}
 """The ends of the root planner's work after which what landed is judged by the contract."""
+_AT_WORK = frozenset({"worker", "arbiter"})
+"""The roles that work on attempts, and hold a place while they do."""
 
 
 def _is_worker_finished(state: RunState, task: TaskState) -> bool:
@@ -172,7 +174,7 @@ class GoalRun:
 
     def _wake_at_worker_end(self, recorded: RecordedEvent) -> None:
         event = recorded.event
-        if isinstance(event, SessionEnded) and parse_session_role(event.session) == "worker":
+        if isinstance(event, SessionEnded) and self._context.state.sessions[event.session].role in _AT_WORK:
             self._wake()
 
     def _get_chain_lengths(self) -> Mapping[TaskId, int]:
