@@ -14,6 +14,7 @@ from orchestrator.domain.judging.check import CheckSpec, Outcomes
 from orchestrator.domain.migration.files import FailureKind, FileRecord
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
+from orchestrator.domain.text.command_lines import fill_in_files
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.judge.gate.check_command import REPORT_VARIABLE
@@ -21,7 +22,6 @@ from orchestrator.judge.gate.difference import compare_outcomes
 from orchestrator.judge.reports import parse_report
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.judge.reports.telling_line import find_telling_line
-from orchestrator.migrate.command_lines import fill_in_files
 from orchestrator.migrate.judging.file_rules import FileRules
 from orchestrator.migrate.judging.invariants import RuleViolation
 from orchestrator.migrate.ladder.passes import is_changed

@@ -25,7 +25,7 @@ from orchestrator.migrate.judging.invariants import (
     list_changed_files,
     select_due_invariants,
 )
-from orchestrator.migrate.judging.selected_tests import narrow_check
+from orchestrator.migrate.judging.narrowed_checks import narrow_check
 from orchestrator.migrate.judging.trace_rules import find_trace_problems
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import Hands, Workspace

@@ -10,9 +10,9 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.hands.execution.workspace_runner import run_and_read
+from orchestrator.judge.selection.selected_tests import FindImporters, SelectedTests, parse_selected_tests, select_tests
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.invariants import list_changed_files
-from orchestrator.migrate.judging.selected_tests import FindImporters, SelectedTests, parse_selected_tests, select_tests
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.ledger import record_notice_once

@@ -7,12 +7,12 @@ from orchestrator.domain.ids import CommitId, Purpose, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, ReportFormat
 from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.command_lines import fill_in_files, split_for_command_line
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.gate.check_runner import build_check_key
 from orchestrator.judge.gate.harness import HarnessGate
-from orchestrator.migrate.command_lines import fill_in_files, split_for_command_line
 from orchestrator.ports.gate import GateResult
 
 Policy = Literal["no-new-failures", "all-green", "same-outcomes"]

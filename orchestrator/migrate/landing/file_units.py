@@ -11,9 +11,9 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.reports.failure_signature import extract_failure_passage
-from orchestrator.migrate.judging.selected_tests import find_test_file
-from orchestrator.migrate.sharding.import_graph import PYTHON_SUFFIXES, parse_script_imports
-from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
+from orchestrator.judge.selection.import_graph import PYTHON_SUFFIXES, parse_script_imports
+from orchestrator.judge.selection.python_imports import ModuleIndex, parse_python_imports
+from orchestrator.judge.selection.selected_tests import find_test_file
 from orchestrator.migrate.sharding.shards import build_blocks
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger, read_last_output

@@ -11,12 +11,12 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, list_blast_radius_reasons
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
+from orchestrator.judge.selection.import_graph import read_import_graph
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.judging.shard_gate import ShardGate
 from orchestrator.migrate.ladder.passes import Pass, build_end_moves, is_already_landed, is_changed, list_files_to_queue
 from orchestrator.migrate.ladder.waves import list_wave_files, list_wave_shards
 from orchestrator.migrate.landing.file_units import FileUnits
-from orchestrator.migrate.sharding.import_graph import read_import_graph
 from orchestrator.migrate.sites.finder import count_current_sites
 from orchestrator.ports.gate import Gate
 from orchestrator.ports.hooks import NO_HOOKS

@@ -17,9 +17,9 @@ from orchestrator.domain.recipe.shard import ShardRules
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
+from orchestrator.judge.selection.import_graph import build_import_graph, read_import_graph
 from orchestrator.migrate.ladder.passes import build_end_moves
 from orchestrator.migrate.scope.inventory import take_inventory
-from orchestrator.migrate.sharding.import_graph import build_import_graph, read_import_graph
 from orchestrator.migrate.sharding.sampling import choose_sample
 from orchestrator.migrate.sharding.shards import DivisionInputs, plan_shards
 from orchestrator.migrate.sites.command_search import CommandSource, read_command_output

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from anyio import to_thread
 
 from orchestrator.domain.recipe.model import Site
+from orchestrator.domain.text.command_lines import split_for_command_line
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
-from orchestrator.migrate.command_lines import split_for_command_line
 from orchestrator.migrate.sites.ast_grep import NO_MATCH_EXIT, build_search_command
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand, Workspace
 

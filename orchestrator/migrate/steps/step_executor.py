@@ -8,9 +8,9 @@ from time import perf_counter
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.step import RewriteStep, TransformStep
+from orchestrator.domain.text.command_lines import escape_option_path, fill_in_files
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.migrate.command_lines import escape_option_path, fill_in_files
 from orchestrator.migrate.sites.ast_grep import build_rewrite_command
 from orchestrator.migrate.sites.regex import replace_matches
 from orchestrator.migrate.steps.batch_script import BatchSizer, FileCommand, can_batch, record_side_effects

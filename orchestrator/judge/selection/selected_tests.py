@@ -1,18 +1,15 @@
 """The tests that checks run: the files for `{tests}`, by what changed, and the files that hold tests, by their ids."""
 
 import re
-import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from orchestrator.domain.judging.check import CheckSpec
-from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import VerifyCheck
+from orchestrator.domain.text.command_lines import quote_paths, split_for_command_line
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.reports.parsed_report import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX
-from orchestrator.migrate.command_lines import quote_paths, split_for_command_line
 
 FindImporters = Callable[[Iterable[str]], set[str]]
 """Paths to the paths of all files that import one of them, by whatever way round."""
@@ -25,8 +22,6 @@ _RUN = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".go", ".rb", ".jav
 _PREFIXES = (COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX)
 _ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".java", ".kt", ".go")
 _ROOTS = ("", "src/", "test/", "tests/", "src/test/java/", "src/test/kotlin/")
-_MOST_FILES = 50
-"""With more files than this a narrow run saves little, and its command line may become too long."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +54,23 @@ def select_tests(
         files: all paths of the tree.
         importers: who imports what.
     """
-    if check.tests not in ("changed", "changed+importers"):
-        return ALL_TESTS
-    tests = frozenset(filter(_is_runnable, files))
+    if check.tests == "changed+importers":
+        return select_concerned_tests(changed, files, importers)
+    if check.tests == "changed":
+        return select_concerned_tests(changed, files, _find_no_importers)
+    return ALL_TESTS
+
+
+def select_concerned_tests(changed: Iterable[str], files: Iterable[str], importers: FindImporters) -> SelectedTests:
+    """Return the tests that are among the changed files, called like one of them, or import one by whatever way round.
+
+    A changed file for which there is no test makes it all of them, and so does no changed file at all.
+    """
+    tests = frozenset(filter(is_test_file, files))
     chosen: set[str] = set()
     lonely = []
     for path in changed:
-        found = _find_own_tests(path, tests)
-        if check.tests == "changed+importers":
-            found |= importers([path]) & tests
+        found = _find_own_tests(path, tests) | (importers([path]) & tests)
         if not found:
             lonely.append(path)
         chosen |= found
@@ -76,6 +79,10 @@ def select_tests(
     if chosen:
         return limit_to_command_line(sorted(chosen))
     return ALL_TESTS
+
+
+def _find_no_importers(_paths: Iterable[str]) -> set[str]:
+    return set()
 
 
 def limit_to_command_line(tests: Sequence[str]) -> SelectedTests:
@@ -97,7 +104,7 @@ def parse_selected_tests(output: str, files: Iterable[str]) -> SelectedTests:
 
 def _find_own_tests(path: str, tests: Iterable[str]) -> set[str]:
     """Return the file itself if it is a test, else the tests that are called like it."""
-    if _is_runnable(path):
+    if is_test_file(path):
         return {path}
     name = PurePosixPath(path).stem
     if not is_test_path(path):
@@ -105,7 +112,7 @@ def _find_own_tests(path: str, tests: Iterable[str]) -> set[str]:
     return set()
 
 
-def _is_runnable(path: str) -> bool:
+def is_test_file(path: str) -> bool:
     """Return True if a test runner can be given it: it is a test, and no data or configuration among tests."""
     place = PurePosixPath(path)
     is_named = _strip_test_affixes(path) != place.stem
@@ -139,20 +146,3 @@ def _candidates(place: str) -> Iterator[str]:
         for root in _ROOTS:
             for ending in _ENDINGS:
                 yield root + "/".join(parts[:count]) + ending
-
-
-def narrow_check(recipe: Recipe, paths: Container[str], spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
-    """Return the check over the files of these tests; None if it takes none, or if one's file is not known.
-
-    Args:
-        recipe: checks with `{tests}` in their command can be narrowed.
-        paths: every file of the tree that the migration starts from.
-        spec: the check, see `orchestrator.judge.gate.difference.Narrow`.
-        tests: as reports name them.
-    """
-    found = {find_test_file(test, paths) for test in tests}
-    run = next((check.run for check in recipe.verify.check if check.id == spec.id), "")
-    if "{tests}" not in run or not found or None in found or len(found) > _MOST_FILES:
-        return None
-    files = " ".join(map(shlex.quote, sorted(filter(None, found))))
-    return spec.model_copy(update={"run": run.replace("{tests}", files)})

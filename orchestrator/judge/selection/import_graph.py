@@ -12,9 +12,14 @@ from posixpath import normpath
 from anyio import to_thread
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
-from orchestrator.migrate.sharding.python_imports import ModuleIndex, parse_python_imports
+from orchestrator.judge.selection.python_imports import (
+    ImportStatement,
+    ModuleIndex,
+    list_import_statements,
+    resolve_python_imports,
+)
 from worktrees.git import Git
-from worktrees.object_store.trees import list_tree, read_files
+from worktrees.object_store.trees import TreeEntry, list_tree, read_files
 
 SCRIPT_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _ADDED = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
@@ -37,12 +42,22 @@ _FILE_MODES = frozenset({"100644", "100755"})
 
 def parse_script_imports(path: str, content: bytes, known: Container[str]) -> set[str]:
     """Return those of the known files that a file imports or requires."""
+    return resolve_script_imports(path, list_script_imports(content), known)
+
+
+def list_script_imports(content: bytes) -> tuple[str, ...]:
+    """Return the relative paths that a source imports or requires, as it writes them."""
+    matches = _TOKEN.finditer(content.decode("utf-8", "replace"))
+    return tuple(match["path"] for match in matches if match["path"])
+
+
+def resolve_script_imports(path: str, imported: Iterable[str], known: Container[str]) -> set[str]:
+    """Return those of the known files that are meant by relative paths which a file imports."""
     folder = PurePosixPath(path).parent
     found = set()
-    for match in _TOKEN.finditer(content.decode("utf-8", "replace")):
-        if match["path"]:
-            candidates = _list_candidates(normpath(str(folder / match["path"])))
-            found.add(next(filter(known.__contains__, candidates), ""))
+    for place in imported:
+        candidates = _list_candidates(normpath(str(folder / place)))
+        found.add(next(filter(known.__contains__, candidates), ""))
     return found - {""}
 
 
@@ -124,32 +139,84 @@ class ImportGraph:
         return names
 
 
+@dataclass(frozen=True)
+class SourceImports:
+    """The imports of one source, as it writes them: statements of Python, or relative paths of scripts."""
+
+    statements: tuple[ImportStatement, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+def read_source_imports(path: str, content: bytes) -> SourceImports:
+    """Return what a source imports; nothing for other languages, and for files that do not parse."""
+    if path.endswith(PYTHON_SUFFIXES):
+        return SourceImports(statements=list_import_statements(content))
+    if PurePosixPath(path).suffix in SCRIPT_SUFFIXES:
+        return SourceImports(paths=list_script_imports(content))
+    return SourceImports()
+
+
 def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
     """Return the imports among these files; files of other languages and files that do not parse import nothing."""
-    paths = sorted(contents)
+    sources = {path: read_source_imports(path, content) for path, content in contents.items()}
+    return connect_imports(sources)
+
+
+def connect_imports(sources: Mapping[str, SourceImports]) -> ImportGraph:
+    """Return the imports among these files."""
+    paths = sorted(sources)
     modules = ModuleIndex([path for path in paths if path.endswith(PYTHON_SUFFIXES)])
     packages: dict[str, set[str]] = defaultdict(set)
     imports: dict[str, frozenset[str]] = {}
     for path in paths:
-        found: set[str] = set()
-        if path.endswith(PYTHON_SUFFIXES):
-            found, through = parse_python_imports(path, contents[path], modules)
-            for package in through - found:
-                packages[package].add(path)
-        elif PurePosixPath(path).suffix in SCRIPT_SUFFIXES:
-            found = parse_script_imports(path, contents[path], contents)
+        found, through = resolve_python_imports(path, sources[path].statements, modules)
+        for package in through - found:
+            packages[package].add(path)
+        found |= resolve_script_imports(path, sources[path].paths, sources)
         imports[path] = frozenset(found - {path})
     return ImportGraph(imports, {path: frozenset(others - {path}) for path, others in packages.items()})
 
 
 async def read_import_graph(git: Git, commit: str) -> ImportGraph:
     """Return which file of a commit imports which."""
-    oids = {}
-    for entry in await list_tree(git, commit):
-        is_code = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
-        if is_code and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES:
-            oids[entry.path] = entry.oid
-    return await to_thread.run_sync(build_import_graph, await read_files(git, oids))
+    return await ImportGraphReader().read_graph(git, commit)
+
+
+class ImportGraphReader:
+    """Reads the import graphs of commits that have most files in common: each blob is parsed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], SourceImports] = {}
+
+    async def read_graph(self, git: Git, commit: str) -> ImportGraph:
+        """Return which file of a commit imports which.
+
+        Raises:
+            GitError: the commit does not exist.
+        """
+        oids = {}
+        for entry in await list_tree(git, commit):
+            if _is_code(entry):
+                oids[entry.path] = entry.oid
+        fresh = {path: oid for path, oid in oids.items() if self._build_key(path, oid) not in self._known}
+        contents = await read_files(git, fresh)
+        return await to_thread.run_sync(self._connect, oids, contents)
+
+    def _connect(self, oids: Mapping[str, str], contents: Mapping[str, bytes]) -> ImportGraph:
+        for path, content in contents.items():
+            self._known[self._build_key(path, oids[path])] = read_source_imports(path, content)
+        sources = {}
+        for path, oid in oids.items():
+            sources[path] = self._known.get(self._build_key(path, oid), SourceImports())
+        return connect_imports(sources)
+
+    def _build_key(self, path: str, oid: str) -> tuple[str, str]:
+        return PurePosixPath(path).suffix, oid
+
+
+def _is_code(entry: TreeEntry) -> bool:
+    is_read = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
+    return is_read and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES
 
 
 class _GrowingGroups:

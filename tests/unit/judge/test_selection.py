@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.recipe.verify import VerifyCheck
-from orchestrator.migrate.judging.selected_tests import ALL_TESTS, SelectedTests, parse_selected_tests, select_tests
+from orchestrator.judge.selection.selected_tests import ALL_TESTS, SelectedTests, parse_selected_tests, select_tests
 
 FILES = (
     "src/core.py",

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.sharding.import_graph import ImportGraph, build_import_graph
+from orchestrator.judge.selection.import_graph import ImportGraph, build_import_graph
 
 
 def test_python_imports_are_followed_absolutely_relatively_and_below_src() -> None:

@@ -4,9 +4,10 @@ import ast
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.source.python_syntax import parse_source
@@ -63,11 +64,31 @@ class ModuleIndex:
         return self._files.get(name, set()) if name else set()
 
 
+class ImportStatement(NamedTuple):
+    """What one statement imports: the number of leading dots, the module's name, and the names taken from it."""
+
+    level: int
+    name: tuple[str, ...]
+    members: tuple[str, ...]
+
+
 def parse_python_imports(path: str, content: bytes, modules: ModuleIndex) -> tuple[set[str], set[str]]:
     """Return the files that a file imports, and the package files that importing these runs beside them."""
+    return resolve_python_imports(path, list_import_statements(content), modules)
+
+
+def list_import_statements(content: bytes) -> tuple[ImportStatement, ...]:
+    """Return every import of a source, at any depth."""
+    return tuple(_iterate_imports(content))
+
+
+def resolve_python_imports(
+    path: str, statements: Iterable[ImportStatement], modules: ModuleIndex
+) -> tuple[set[str], set[str]]:
+    """Return the files that the statements of a file import, and the package files that these run beside them."""
     found: set[str] = set()
     through: set[str] = set()
-    for level, name, members in _list_imports(content):
+    for level, name, members in statements:
         look = partial(modules.find_files, path, level)
         modules_found = [look((*name, member)) for member in members]
         found = found.union(*modules_found)
@@ -89,15 +110,14 @@ def _split_module_name(path: str) -> tuple[str, ...]:
     return (*place.parent.parts, place.stem)
 
 
-def _list_imports(content: bytes) -> Iterator[tuple[int, tuple[str, ...], list[str]]]:
-    """Yield every import: how many dots, the module's name, and the names taken from it."""
+def _iterate_imports(content: bytes) -> Iterator[ImportStatement]:
     for node in _list_statements(content.decode("utf-8", "replace")):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield 0, tuple(alias.name.split(".")), []
+                yield ImportStatement(0, tuple(alias.name.split(".")), ())
         elif isinstance(node, ast.ImportFrom):
             name = tuple(node.module.split(".")) if node.module else ()
-            yield node.level, name, [alias.name for alias in node.names]
+            yield ImportStatement(node.level, name, tuple(alias.name for alias in node.names))
 
 
 def _list_statements(text: str) -> Iterator[ast.stmt]:
