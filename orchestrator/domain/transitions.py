@@ -16,7 +16,8 @@ TASK_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     # leaves; a person may have any of them tried again that has not landed
     TaskStatus.RUNNING: frozenset({TaskStatus.JUDGING, TaskStatus.RUNNING, TaskStatus.PLANNED, *_STOPS}),
     TaskStatus.JUDGING: frozenset({TaskStatus.QUEUED, TaskStatus.RUNNING, TaskStatus.PLANNED, *_STOPS}),
-    TaskStatus.QUEUED: frozenset({TaskStatus.MERGED, TaskStatus.RUNNING, *_STOPS}),
+    # what the queue ejected may be judged again, and be refused
+    TaskStatus.QUEUED: frozenset({TaskStatus.MERGED, TaskStatus.RUNNING, TaskStatus.JUDGING, *_STOPS}),
     # branches
     TaskStatus.PLANNING: frozenset({TaskStatus.WAITING, TaskStatus.DONE, *_STOPS}),
     TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, TaskStatus.DONE, *_STOPS}),

@@ -19,6 +19,7 @@ from orchestrator.engine.goal.worker_places import WorkerPlaces
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
+from orchestrator.judge.selection.import_graph import ImportGraphReader
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
@@ -71,6 +72,7 @@ class RunContext:
     on_recovered: Callable[[], None] = lambda: None
     action_order: ActionOrder = field(default_factory=ImmediateOrder)
     worker_places: WorkerPlaces = field(default_factory=WorkerPlaces)
+    import_graphs: ImportGraphReader = field(default_factory=ImportGraphReader)
     has_worker: Callable[[], Awaitable[bool]] = report_no_worker
     baseline_hands: Hands | None = None
     lend_hands: HandsLender | None = None

@@ -231,9 +231,11 @@ def _(event: work.AttemptEnded, state: RunState) -> None:
 @apply_run_event.register
 def _(event: work.VerdictGiven, state: RunState) -> None:
     task = get_named_task(state, event)
-    status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
+    is_through, is_queued = event.verdict.kind == "merge", task.status == TaskStatus.QUEUED
+    status = None
+    if is_through != is_queued:  # what the queue ejected is judged again
+        status = TaskStatus.QUEUED if is_through else TaskStatus.JUDGING
     update_task(state, task, status, verdicts=(*task.verdicts, event))
-    is_through = status is not None
     state.width = state.width.record_verdict(is_through, task.spec.id, state.last_at)
 
 

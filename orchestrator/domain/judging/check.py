@@ -61,6 +61,8 @@ REPEATS_CHECK = "repeats"
 MUTANTS_CHECK = "mutants"
 """The id of the gate's check where tests run on a change with one place altered at a time
 (`orchestrator.judge.mutation`); its outcomes are those of mutants, a failure if a test noticed."""
+SELECTED_CHECK = "selected"
+"""The id of the gate's check where it runs only the files of tests that a change concerns (`judge.selection`)."""
 NARROW_CHECK = "narrow"
 """The id of a check where it runs once more only the tests that were seen red."""
 VERIFIER_CHECK = "verifier-tests"
@@ -70,6 +72,7 @@ SCRIPT_CHECK = "verifier-script"
 OLD_TESTS_CHECK = "old-tests"
 """The id of the gate's check where it runs on a candidate with the base's versions of tests that were rewritten."""
 GATE_VARIANTS: Mapping[str, str] = {
+    SELECTED_CHECK: "only the tests that the change concerns",
     NARROW_CHECK: "only the tests in doubt, once more",
     REPEATS_CHECK: "tests that reach the change, many times over in one process",
     MUTANTS_CHECK: "with one place of the change altered at a time: failed where a test noticed, passed where none did",
@@ -173,6 +176,11 @@ class Receipt(FrozenModel):
     def kind(self) -> str:
         """The id of its check, without the hash of what defines that."""
         return parse_check_name(self.check)
+
+    @property
+    def shows_own_tests(self) -> bool:
+        """True if it tells how the tests of the gate end on its tree, all of them or those that a change concerns."""
+        return self.kind == SELECTED_CHECK or self.kind not in GATE_VARIANTS
 
     @property
     def ending_text(self) -> str:

@@ -117,7 +117,8 @@ class Verdict(FrozenModel):
     `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files
     that the task did not name. `findings` are those and what blocked, by rule. `cause` names why it is no merge. Old
     journals have neither of the two. `needed_grants` are what the plan would have to grant for it to land; empty where
-    no grant helps. `verifier_failures` are the tests of a verifier that the candidate fails.
+    no grant helps. `verifier_failures` are the tests of a verifier that the candidate fails. `is_provisional` tells
+    that only the tests which the change concerns ran so far: the whole gate runs before it lands.
     """
 
     kind: VerdictKind
@@ -129,3 +130,4 @@ class Verdict(FrozenModel):
     cause: EndCause | None = None
     needed_grants: tuple[Grant, ...] = ()
     verifier_failures: tuple[str, ...] = ()
+    is_provisional: bool = False

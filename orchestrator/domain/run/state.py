@@ -18,6 +18,7 @@ from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, GrantDe
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
+from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.judging.verifier_tests import VerificationState
 from orchestrator.domain.ownership.decisions import Decision
 from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
@@ -126,8 +127,11 @@ class TaskState(FrozenModel):
 
     @property
     def ejection(self) -> UnitEjected | None:
-        """The queue's reason for ejecting the latest attempt, if it did."""
-        return self.ejections[-1] if self.ejections and self.ejections[-1].unit == self.unit else None
+        """The queue's reason for ejecting the latest attempt, if it did, and no judge has refused that since."""
+        if not self.ejections or self.ejections[-1].unit != self.unit:
+            return None
+        is_refused = self.verdict is not None and self.verdict.verdict.kind != VerdictKind.MERGE
+        return None if is_refused else self.ejections[-1]
 
     @property
     def _attempt_number(self) -> int:

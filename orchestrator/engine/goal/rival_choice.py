@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from orchestrator.domain.event.work import RivalChosen
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.judging.check import GATE_VARIANTS
 from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.text.listing import format_count
@@ -50,7 +49,7 @@ async def _build_candidate(context: RunContext, state: TaskState, count: int) ->
     candidate, given = state.candidate, state.verdict
     if candidate is None or given is None:
         raise ValueError(f"{state.spec.id} has passed without a candidate and a verdict")
-    receipts = [one for one in context.list_receipts(given.verdict.receipts) if one.kind not in GATE_VARIANTS]
+    receipts = [one for one in context.list_receipts(given.verdict.receipts) if one.shows_own_tests]
     shown = await read_lens_view(context, LensView.DIFF, state.attempts[-1].base, candidate.commit)
     room, change = _MAX_CHANGES_CHARS // count, context.journal.redact_text(shown.text)
     if len(change) > room:

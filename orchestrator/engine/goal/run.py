@@ -31,6 +31,7 @@ from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.goal.rival_choice import choose_rival
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
+from orchestrator.engine.judging.union_gate import UnionGate
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.merging.file_regeneration import FileRegenerator
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -335,7 +336,8 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingRes
     composer = MergeComposer(
         git, candidates, build_message, when, names_candidates=False, union=union, resolver=resolver
     )
-    lander = Lander(context.journal, context.gate, context.branch, context.hooks)
+    head = await context.read_branch_tip() or context.state.run.base
+    lander = Lander(context.journal, UnionGate(context, head), context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
     reruns = context.config.gate.reruns
     targeting = TargetedSearchOptions(reruns=reruns, ejects_partners=False, lands_flaky=True)

@@ -39,6 +39,7 @@ from orchestrator.engine.merging.clash_steps import (
     is_clash_lost,
     list_clashes,
     list_counted_exits,
+    needs_whole_judging,
 )
 from orchestrator.engine.merging.hot_files import FileQueue, find_hot_files
 from orchestrator.engine.verification.policy import is_verification_due
@@ -208,7 +209,7 @@ def _judge_when_verified(task: TaskState, bounds: ScheduleLimits) -> Action | No
 def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
     """Return what follows an ejection, or what a person said of the landing; None while the task may land."""
     if task.ejection is not None:
-        return _try_again(state, task, bounds, "the queue ejected it", classify_ejection(task.ejection))
+        return _after_ejection(state, task, bounds, classify_ejection(task.ejection))
     item = build_landing_item(task.unit)
     if item in state.approvals and state.approvals[item].decision == "send-back":
         return StartAttempt(task.spec.id)
@@ -217,6 +218,13 @@ def _after_queue(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Ac
         return None
     text = f"a person did not let it land: {reason}"
     return EndTask(task.spec.id, TaskStatus.REJECTED, text, EndCause.REFUSED_BY_PERSON)
+
+
+def _after_ejection(state: RunState, task: TaskState, bounds: ScheduleLimits, cause: EndCause) -> Action | None:
+    """Return what follows an ejection, once it is clear if the work is red by itself or only where it lands."""
+    if needs_whole_judging(task):
+        return JudgeAttempt(task.spec.id)
+    return _try_again(state, task, bounds, "the queue ejected it", cause)
 
 
 def _explain_rejection(state: RunState, item: str) -> str | None:

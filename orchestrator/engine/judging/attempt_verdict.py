@@ -1,7 +1,6 @@
 """Gathering the evidence on an attempt, the votes of its reviewers among it, and recording the verdict."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 
 from anyio import to_thread
@@ -10,7 +9,7 @@ from orchestrator.config.roles import LensSettings
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
 from orchestrator.domain.ids import CommitId, TaskId
-from orchestrator.domain.judging.check import GATE_VARIANTS, Receipt
+from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
 from orchestrator.domain.run.state import RunState, TaskState
@@ -21,6 +20,7 @@ from orchestrator.engine.control.approvals import build_landing_approval
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
 from orchestrator.engine.judging.candidate_changes import (
     CandidateChanges,
+    JudgedChange,
     find_secret_leaks,
     read_candidate_changes,
 )
@@ -79,7 +79,7 @@ def _is_lens_due(lens: LensSettings, evidence: VerdictEvidence) -> bool:
 def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
     """Return the receipts that say how the change's own tests end; what was run beside them would only confuse."""
     for receipt in context.list_receipts(evidence.receipts):
-        if receipt.kind not in GATE_VARIANTS:
+        if receipt.shows_own_tests:
             yield receipt
 
 
@@ -158,7 +158,10 @@ async def _read_contents(git: Git, entries: Iterable[TreeEntry]) -> dict[str, by
 
 
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
-    """Judge the latest attempt at a task: rules, gate, its own checks, then the lenses; the first red ends it."""
+    """Judge the latest attempt at a task: rules, gate, its own checks, then the lenses; the first red ends it.
+
+    One that the queue ejected after a look at selected tests is judged again by the whole gate; its reviews stand.
+    """
     state = context.state.tasks[task]
     others = _list_parallel(context.state, state)  # as they are now: whoever ends while this is judged was at work
     evidence = await _collect_evidence(context, roles, state, others)
@@ -173,14 +176,18 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     number = len(state.attempts)
     verdict = await apply_verdict_veto(context, task, verdict)
     asked, landing = None, context.state.tasks[task].candidate  # which may have tests that were added meanwhile
-    if verdict.kind == VerdictKind.MERGE and landing is not None:
+    if verdict.kind == VerdictKind.MERGE and landing is not None and state.ejection is None:
         asked = build_landing_approval(context, landing, state.unit)
     await context.journal.append(
-        *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
+        *(LensVoted(task=task, number=number, vote=vote) for vote in _list_new_votes(state, evidence)),
         VerdictGiven(task=task, number=number, verdict=verdict),
         *([ApprovalRequested(approval=asked)] if asked else ()),
     )
     await notify_verdict_given(context, task)
+
+
+def _list_new_votes(state: TaskState, evidence: VerdictEvidence) -> tuple[LensVote, ...]:
+    return evidence.votes if state.ejection is None else ()
 
 
 def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
@@ -202,11 +209,15 @@ async def _collect_evidence(
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
     changes = await read_candidate_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
-    changes = replace(changes, reading=await read_base_gate(context, state.attempts[-1].base, changes.files))
+    changes = changes.with_reading(await read_base_gate(context, state.attempts[-1].base, changes.files))
     evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
-    evidence = await CandidateTester(context, state, candidate, changes).add_test_evidence(evidence)
+    change = JudgedChange(candidate.commit, candidate.tree, state.attempts[-1].base, changes)
+    tester = CandidateTester(context, state, candidate.number, change, selects=state.ejection is None)
+    evidence = await tester.add_test_evidence(evidence)
+    if state.ejection is not None and state.verdict is not None:
+        return evidence.with_changes(votes=state.verdict.verdict.votes)
     if evidence.is_green:
         evidence = await _add_verifier_evidence(context, roles, state, candidate, evidence)
     if not evidence.is_green:

@@ -1,7 +1,7 @@
 """The changes of a candidate, read from git for the judge's rules, and its code under the base's own tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.engine.judging.support_files import BaseReading
@@ -35,6 +35,28 @@ class CandidateChanges:
     hunks: tuple[DiffHunk, ...]
     sizes: Mapping[str, int]
     reading: BaseReading = field(default_factory=BaseReading)
+
+    def with_reading(self, reading: BaseReading) -> "CandidateChanges":
+        """Return the changes with what the gate on the base tells of them."""
+        return replace(self, reading=reading)
+
+
+@dataclass(frozen=True)
+class JudgedChange:
+    """A change as it is tested: a commit with its tree, and all that differs on it from a base.
+
+    That is a candidate on the base of its attempt, a candidate on top of what lands before it, or a union of several.
+    """
+
+    commit: CommitId
+    tree: TreeId
+    base: CommitId
+    changes: CandidateChanges
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths that differ."""
+        return tuple(file.path for file in self.changes.files)
 
 
 async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:
@@ -98,10 +120,11 @@ def _iterate_hunks(changed: Diff) -> Iterator[DiffHunk]:
 
 @dataclass(frozen=True)
 class RestoredCommit:
-    """A commit with some of its files as they are on another one."""
+    """A commit with some of its files as they are on another one; that one does not have those in `removed`."""
 
     commit: CommitId
     tree: TreeId
+    removed: frozenset[str]
 
 
 async def create_restored_commit(
@@ -116,7 +139,9 @@ async def create_restored_commit(
     if not back:
         return None
     tree = await overlay_tree(git, await read_tree_id(git, commit), back)
-    return RestoredCommit(CommitId(await commit_tree(git, tree, [commit], message, when)), TreeId(tree))
+    restored = await commit_tree(git, tree, [commit], message, when)
+    removed = frozenset(path for path, entry in back.items() if entry is None)
+    return RestoredCommit(CommitId(restored), TreeId(tree), removed)
 
 
 async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) -> tuple[str, ...]:

@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 from anyio import to_thread
 
-from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.ids import Purpose
 from orchestrator.domain.judging.check import Difference
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges
+from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.gate.look_plan import LEAST_RERUNS
 from orchestrator.judge.rules.new_tests import has_behaviour_change
 
@@ -21,7 +20,7 @@ class RepeatedTests(NamedTuple):
 
 
 async def judge_repeated_tests(
-    context: RunContext, candidate: CandidateTaken, changes: CandidateChanges, purpose: Purpose, difference: Difference
+    context: RunContext, candidate: CheckedTree, changes: CandidateChanges, difference: Difference
 ) -> RepeatedTests:
     """Return a green difference with what is red when the tests that reach the change are run many times over."""
     settings = context.config.gate
@@ -30,12 +29,10 @@ async def judge_repeated_tests(
     if not await to_thread.run_sync(has_behaviour_change, changes.files):
         return RepeatedTests(difference)
     changed = [file.path for file in changes.files]
-    suspects = await context.repeats.find_suspects(candidate.commit, candidate.tree, purpose, changed)
+    suspects = await context.repeats.find_suspects(*candidate, changed)
     if not suspects:
         return RepeatedTests(difference)
-    again = await context.gate.judge_tree(
-        candidate.commit, candidate.tree, purpose, reruns=settings.reruns, suspects=suspects
-    )
+    again = await context.gate.judge_tree(*candidate, reruns=settings.reruns, suspects=suspects)
     return RepeatedTests(_replace_red_tests(difference, again.difference), again.receipts)
 
 

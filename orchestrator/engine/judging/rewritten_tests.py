@@ -10,8 +10,7 @@ from functools import partial
 
 from anyio import to_thread
 
-from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import Purpose
 from orchestrator.domain.judging.check import (
     NEW_TESTS_CHECK,
     OLD_TESTS_CHECK,
@@ -22,14 +21,15 @@ from orchestrator.domain.judging.check import (
 from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.judging.candidate_changes import create_restored_commit
+from orchestrator.engine.judging.candidate_changes import JudgedChange
+from orchestrator.engine.judging.mixed_runs import run_mixed_tests
 from orchestrator.judge.evolution.fates import TestFate
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.evolution.test_functions import EvolvingTest
 from orchestrator.judge.evolution.test_ids import TestIdIndex
-from orchestrator.judge.gate.check_runner import CheckedTree
 
 _MAX_SHOWN = 5
+_NOTHING: tuple[Sequence[Receipt], Outcomes] = ((), {})
 
 
 @dataclass(frozen=True)
@@ -63,24 +63,25 @@ class FourOutcomes:
 
 
 async def judge_rewrites(
-    context: RunContext, base: CommitId, candidate: CandidateTaken, evolution: TestEvolution, purpose: Purpose
+    context: RunContext, change: JudgedChange, evolution: TestEvolution, purpose: Purpose, now: Outcomes | None
 ) -> RewriteReport:
     """Run the old versions of rewritten tests on the candidate and the new ones on the base; nothing if there are none.
 
-    It costs two runs of the gate, and nothing where that names no tests or `[gate] new_tests` is off.
+    `now` are the outcomes of the candidate's own tests. It costs two runs of the tests that were rewritten, and nothing
+    where the gate names no tests or `[gate] new_tests` is off.
     """
     mode = context.config.gate.new_tests
     fates = await to_thread.run_sync(lambda: list(_iterate_rewritten(evolution)))
-    if mode == "off" or not fates:
+    if mode == "off" or not fates or now is None:
         return RewriteReport()
-    gate, base_tree = context.gate, await context.read_tree_id(base)
-    before = await gate.collect_outcomes(base, base_tree, purpose.with_detail("its base"))
-    now = await gate.collect_outcomes(candidate.commit, candidate.tree, purpose)
-    if before is None or now is None:
+    base, candidate, paths = change.base, change.commit, _list_paths(fates)
+    base_tree = await context.read_tree_id(base)
+    before = await context.gate.collect_outcomes(base, base_tree, purpose.with_detail("its base"))
+    if before is None:
         return RewriteReport()
-    paths = _list_paths(fates)
-    held, old = await _run_mixed(context, candidate.commit, base, paths, OLD_TESTS_CHECK, purpose)
-    mixed, new = await _run_mixed(context, base, candidate.commit, paths, NEW_TESTS_CHECK, purpose)
+    purpose = purpose.with_detail("rewritten tests")
+    held, old = await run_mixed_tests(context, candidate, base, paths, OLD_TESTS_CHECK, purpose) or _NOTHING
+    mixed, new = await run_mixed_tests(context, base, candidate, paths, NEW_TESTS_CHECK, purpose) or _NOTHING
     findings = []
     for fate in fates:
         read = partial(_has_passed, evolution=evolution)
@@ -109,18 +110,6 @@ def _list_paths(fates: Sequence[TestFate]) -> Sequence[str]:
         for one in fate.successors:
             paths[one.function.path] = None
     return list(paths)
-
-
-async def _run_mixed(
-    context: RunContext, commit: CommitId, source: CommitId, paths: Sequence[str], check_id: str, purpose: Purpose
-) -> tuple[Sequence[Receipt], Outcomes]:
-    git, gate = context.repository.git, context.gate
-    message = "One side of a change under the tests of the other"
-    mixed = await create_restored_commit(git, commit, source, paths, context.commit_date, message)
-    if mixed is None:
-        return (), {}
-    tree = CheckedTree(mixed.commit, mixed.tree, purpose.with_detail("rewritten tests"))
-    return await gate.receipts.run_under_id(gate.checks, check_id, tree)
 
 
 def _has_passed(outcomes: Outcomes, test: EvolvingTest, evolution: TestEvolution) -> bool | None:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.judging.check import SELECTED_CHECK, Receipt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.gate_files import find_gate_files
 from orchestrator.judge.files.changed_file import SYMLINK_MODE, ChangedFile, find_path_protection
@@ -146,5 +146,7 @@ def _list_base_receipts(context: RunContext, base: TreeId) -> list[Receipt]:
 
 
 def _list_gate_receipts(context: RunContext, tree: TreeId) -> list[Receipt]:
+    """Return the receipts of the gate's runs on a tree, also of those of selected tests."""
     checks = set(map(build_check_key, context.gate.checks))
-    return [one for one in context.state.list_receipts_on(tree) if one.check in checks]
+    runs = context.state.list_receipts_on(tree)
+    return [one for one in runs if one.check in checks or one.kind == SELECTED_CHECK]

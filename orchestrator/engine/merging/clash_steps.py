@@ -25,9 +25,22 @@ def classify_ejection(ejection: UnitEjected) -> EndCause:
     return EndCause.RED_TOGETHER
 
 
+def needs_whole_judging(task: TaskState) -> bool:
+    """Return True if the queue found work red of which only selected tests had been looked at."""
+    if task.ejection is None or task.verdict is None or not task.verdict.verdict.is_provisional:
+        return False
+    return classify_ejection(task.ejection) == EndCause.RED_TOGETHER
+
+
+def _list_refused_units(task: TaskState) -> set[UnitId]:
+    """Return the units that are red by themselves, as their judge found after the queue had ejected them."""
+    latest = {build_unit_id(task.spec.id, given.number): given.verdict.kind for given in task.verdicts}
+    return {unit for unit, kind in latest.items() if kind != VerdictKind.MERGE}
+
+
 def list_clashes(task: TaskState) -> tuple[UnitEjected, ...]:
     """Return the ejections because of what had landed, since a person last had the task tried again."""
-    units = {_build_unit(attempt) for attempt in task.attempts[task.earlier_attempts :]}
+    units = {_build_unit(attempt) for attempt in task.attempts[task.earlier_attempts :]} - _list_refused_units(task)
     found = []
     for ejection in task.ejections:
         if ejection.unit in units and classify_ejection(ejection) in _CLASHES:

@@ -17,6 +17,7 @@ from orchestrator.judge.gate.difference import NarrowCheckBuilder, compare_narro
 from orchestrator.judge.gate.look_plan import LEAST_RERUNS
 from orchestrator.judge.gate.receipts import MAX_INFRASTRUCTURE_TRIES, BaseReceipts, Receipts
 from orchestrator.judge.gate.repeated_looks import RepeatedLooks, RerunLimits
+from orchestrator.judge.selection.selected_runs import SelectedTestRunner
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -55,6 +56,7 @@ class HarnessGate:
         self._ledger = ledger
         self.checks = tuple(checks)
         """The checks that a tree has to pass."""
+        self.selected_tests = SelectedTestRunner(ledger, self.receipts, self.baseline, self.checks)
         self._narrow = narrow
         self.rerun_s = rerun_s
         """Seconds that all reruns of one tree may take; none begins after that."""

@@ -23,7 +23,7 @@ _Decision = tuple[VerdictKind, EndCause | None, tuple[str, ...]]
 class VerdictEvidence(FrozenModel):
     """All that a verdict may rest on. `difference` is None when the gate did not run; `revisions` counts those just
     before this attempt without a fresh start between. `needed_grants` would let tests be lost as they are. `verifier`
-    has what fails of the tests of a verifier.
+    has what fails of the tests of a verifier. `is_provisional` tells that only selected tests ran.
     """
 
     exit: Exit
@@ -37,6 +37,7 @@ class VerdictEvidence(FrozenModel):
     revisions: int = 0
     needed_grants: tuple[Grant, ...] = ()
     verifier: VerifierFailures = VerifierFailures()
+    is_provisional: bool = False
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
@@ -73,6 +74,7 @@ def decide_verdict(evidence: VerdictEvidence) -> Verdict:
         cause=cause,
         needed_grants=_list_needed_grants(evidence) if cause in _CAUSES_OF_GRANTS else (),
         verifier_failures=evidence.verifier.tests,
+        is_provisional=evidence.is_provisional,
     )
 
 
