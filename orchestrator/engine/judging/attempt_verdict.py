@@ -8,7 +8,7 @@ from anyio import to_thread
 from orchestrator.config.roles import LensSettings
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
-from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.ids import CommitId, TaskId, parse_check_name
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
@@ -84,9 +84,10 @@ def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Ite
 
 
 def summarize_receipt(receipt: Receipt) -> CheckSummary:
-    """Return a receipt in words."""
+    """Return a receipt in words; one of selected tests goes by the name of the check that it narrows."""
     result = f"{receipt.outcome_text} ({receipt.seconds:.1f} s)"
-    return CheckSummary(id=receipt.kind, check=receipt.command, result=result, receipt=receipt.key)
+    name = parse_check_name(receipt.narrows or receipt.check)
+    return CheckSummary(id=name, check=receipt.command, result=result, receipt=receipt.key)
 
 
 async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:
