@@ -16,6 +16,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.engine.goal.worker_places import WorkerPlaces
+from orchestrator.engine.judging.passed_candidates import PassedCandidates
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
@@ -72,6 +73,7 @@ class RunContext:
     on_recovered: Callable[[], None] = lambda: None
     action_order: ActionOrder = field(default_factory=ImmediateOrder)
     worker_places: WorkerPlaces = field(default_factory=WorkerPlaces)
+    passed_candidates: PassedCandidates = field(default_factory=PassedCandidates)
     import_graphs: ImportGraphReader = field(default_factory=ImportGraphReader)
     has_worker: Callable[[], Awaitable[bool]] = report_no_worker
     baseline_hands: Hands | None = None

@@ -344,14 +344,6 @@ class RunState:
         """The number of the harness's runs of checks, without those of its own tests in place of the project's."""
         return sum(receipt.kind != CANARY_CHECK for receipt in self.receipts.values())
 
-    @property
-    def runs_per_landed_task(self) -> float | None:
-        """The runs of checks of every kind, also on the base, for each task that landed; None while none has."""
-        landed = sum(task.status == TaskStatus.MERGED for task in self.tasks.values())
-        if landed:
-            return len(self.receipts) / landed
-        return None
-
     def iterate_lineage(self, task: TaskId | None) -> Iterator[TaskId]:
         """Yield a task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
         while task is not None and task in self.tasks:

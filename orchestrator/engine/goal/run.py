@@ -3,7 +3,6 @@
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 
 import anyio
 from anyio import to_thread
@@ -14,11 +13,10 @@ from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import SessionEnded, TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, UnitId
+from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.attempts import continue_attempt, start_attempt
-from orchestrator.engine.commits import build_task_message
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
@@ -34,13 +32,13 @@ from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.judging.union_gate import UnionGate
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.merging.file_regeneration import FileRegenerator
+from orchestrator.engine.merging.landing_composer import build_landing_composer
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.engine.verification.task_verification import verify_task
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
-from orchestrator.queue.composition import MergeComposer
 from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
 
 _INBOX_PAUSE_S = 0.05
@@ -325,20 +323,10 @@ class GoalRun:
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
     """Return one round of the queue over these tasks, in this order."""
-    candidates: dict[UnitId, CommitId] = {}
-    for name in tasks:
-        task = context.state.tasks[name]
-        if task.candidate is not None:
-            candidates[task.unit] = task.candidate.commit
-    build_message = partial(build_task_message, context.state)
-    git, when = context.repository.git, context.commit_date
-    union, resolver = context.config.merge.union, FileRegenerator(context)
-    composer = MergeComposer(
-        git, candidates, build_message, when, names_candidates=False, union=union, resolver=resolver
-    )
+    composer = build_landing_composer(context, tasks, FileRegenerator(context))
     head = await context.read_branch_tip() or context.state.run.base
     lander = Lander(context.journal, UnionGate(context, head), context.branch, context.hooks)
     round_name = f"round {len(context.state.trials) + 1}"
     reruns = context.config.gate.reruns
     targeting = TargetedSearchOptions(reruns=reruns, ejects_partners=False, lands_flaky=True)
-    return await lander.land_units(round_name, tuple(candidates), composer, targeting)
+    return await lander.land_units(round_name, tuple(composer.candidates), composer, targeting)

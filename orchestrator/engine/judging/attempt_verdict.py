@@ -1,6 +1,7 @@
 """Gathering the evidence on an attempt, the votes of its reviewers among it, and recording the verdict."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from anyio import to_thread
@@ -25,9 +26,11 @@ from orchestrator.engine.judging.candidate_changes import (
     read_candidate_changes,
 )
 from orchestrator.engine.judging.candidate_tests import CandidateTester
+from orchestrator.engine.judging.composed_candidate import compose_candidate
 from orchestrator.engine.judging.grant_requests import request_needed_grants
 from orchestrator.engine.judging.regeneration import find_regenerated_files
 from orchestrator.engine.judging.support_files import read_base_gate
+from orchestrator.engine.judging.test_selection import select_tests_of_change
 from orchestrator.engine.verification.candidate_verification import find_verifier_failures
 from orchestrator.engine.verification.landing_tests import add_landing_tests
 from orchestrator.judge.files.changed_file import SYMLINK_MODE
@@ -176,6 +179,8 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
         verdict = verdict.model_copy(update={"reasons": reasons})
     number = len(state.attempts)
     verdict = await apply_verdict_veto(context, task, verdict)
+    if verdict.kind != VerdictKind.MERGE:
+        context.passed_candidates.drop_unit(state.unit)
     asked, landing = None, context.state.tasks[task].candidate  # which may have tests that were added meanwhile
     if verdict.kind == VerdictKind.MERGE and landing is not None and state.ejection is None:
         asked = build_landing_approval(context, landing, state.unit)
@@ -214,12 +219,11 @@ async def _collect_evidence(
     evidence = evidence.with_changes(findings=await _collect_findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
-    change = JudgedChange(candidate.commit, candidate.tree, state.attempts[-1].base, changes)
-    tester = CandidateTester(context, state, candidate.number, change, selects=state.ejection is None)
-    evidence = await tester.add_test_evidence(evidence)
+    evidence = await _add_test_evidence(context, state, candidate, changes, evidence)
     if state.ejection is not None and state.verdict is not None:
         return evidence.with_changes(votes=state.verdict.verdict.votes)
     if evidence.is_green:
+        context.passed_candidates.add_unit(state.unit)
         evidence = await _add_verifier_evidence(context, roles, state, candidate, evidence)
     if not evidence.is_green:
         return evidence
@@ -227,6 +231,31 @@ async def _collect_evidence(
         candidate, gate = landing
         evidence = evidence.with_changes(receipts=tuple(dict.fromkeys((*evidence.receipts, *gate.receipts))))
     return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))
+
+
+async def _add_test_evidence(
+    context: RunContext,
+    state: TaskState,
+    candidate: CandidateTaken,
+    changes: CandidateChanges,
+    evidence: VerdictEvidence,
+) -> VerdictEvidence:
+    """Return the evidence with what the tests say of a candidate.
+
+    Where no selection of tests is enough at first, the whole gate runs on the tree that would land. Only if that is not
+    green, the candidate has to show by itself whose fault it is.
+    """
+    change = JudgedChange(candidate.commit, candidate.tree, state.attempts[-1].base, changes)
+    tester = CandidateTester(context, state, candidate.number, change)
+    if state.ejection is not None:
+        return await tester.add_test_evidence(evidence)
+    selection = await select_tests_of_change(context, change.commit, change.paths)
+    composed = None if selection else await compose_candidate(context, state, candidate)
+    if composed is not None:
+        found = await replace(tester, change=composed).add_test_evidence(evidence)
+        if found.is_green:
+            return found
+    return await replace(tester, selection=selection).add_test_evidence(evidence)
 
 
 async def _add_verifier_evidence(

@@ -1,7 +1,7 @@
 """Testing a candidate: the gate on its tree, the tests of its base on its code, the task's own checks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from anyio import to_thread
@@ -17,9 +17,8 @@ from orchestrator.engine.judging.candidate_changes import JudgedChange
 from orchestrator.engine.judging.mixed_runs import run_mixed_tests
 from orchestrator.engine.judging.mutant_findings import MutantFindings, find_mutant_findings
 from orchestrator.engine.judging.repeated_tests import judge_repeated_tests
-from orchestrator.engine.judging.rewritten_tests import RewriteReport, judge_rewrites
+from orchestrator.engine.judging.rewritten_tests import judge_rewrites
 from orchestrator.engine.judging.support_files import find_newcomers
-from orchestrator.engine.judging.test_selection import select_tests_of_change
 from orchestrator.engine.judging.trace_findings import find_trace_findings
 from orchestrator.judge.behaviour.replaying import list_recorded_modules
 from orchestrator.judge.evolution.test_evolution import TestEvolution
@@ -30,6 +29,7 @@ from orchestrator.judge.reports.failure_signature import extract_failure_excerpt
 from orchestrator.judge.rules.change_facts import ChangeFacts, NewTestOutcomes
 from orchestrator.judge.rules.new_tests import has_behaviour_change, list_new_test_files
 from orchestrator.judge.rules.registry import check_change
+from orchestrator.judge.selection.selected_runs import ConcernedTests
 from orchestrator.judge.support.newcomers import Newcomer
 from orchestrator.judge.verdict.decision import VerdictEvidence
 from orchestrator.ports.gate import GateResult
@@ -44,8 +44,18 @@ class NewTestsReport:
 
 
 @dataclass(frozen=True)
+class OtherChecks:
+    """What runs once the gate is green: a task's own checks (receipt key → how it failed), new and rewritten tests."""
+
+    failed: Mapping[str, str] = field(default_factory=dict)
+    new_tests: NewTestOutcomes | None = None
+    findings: tuple[Finding, ...] = ()
+    receipts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class CandidateTester:
-    """The change of a candidate to be tested. With `selects` the tests that it concerns are enough while green.
+    """The change of a candidate to be tested. With a `selection` these tests are enough while they are green.
 
     Then the whole gate runs before it lands; see `orchestrator.engine.judging.union_gate`.
     """
@@ -54,7 +64,7 @@ class CandidateTester:
     state: TaskState
     number: int
     change: JudgedChange
-    selects: bool
+    selection: ConcernedTests | None = None
 
     @property
     def _purpose(self) -> Purpose:
@@ -70,56 +80,71 @@ class CandidateTester:
 
     async def add_test_evidence(self, evidence: VerdictEvidence) -> VerdictEvidence:
         """Return the evidence with what the tests say of the candidate; the first check that is red ends it."""
-        changes = self.change.changes
-        self.context.gate.receipts.record_calls(self.change.tree, list_recorded_modules(changes.files))
+        self.context.gate.receipts.record_calls(self.change.tree, list_recorded_modules(self.change.changes.files))
         gate = await self._look_at_tests() or await self._judge_tree()
-        keys, difference = [*gate.receipts], gate.difference
+        difference, keys, is_under_base_tests = await self._add_other_looks(gate)
+        others, red = OtherChecks(), keys[-1:]
+        if difference.is_green:
+            others = await self._run_other_checks(gate)
+            red = [*others.failed]
+        keys += others.receipts
+        findings = await self._find_problems(difference, others)
+        if difference.is_green:
+            findings += await self._find_trace_findings(keys)
+            mutants = await self._find_mutant_findings(findings, others.failed)
+            findings, keys = findings + mutants.findings, [*keys, *mutants.receipts]
+        list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
+        return evidence.with_changes(
+            findings=(*evidence.findings, *findings),
+            difference=difference,
+            is_provisional=not gate.is_whole and difference.is_green,
+            needed_grants=await to_thread.run_sync(list_needed, difference),
+            failed_checks=tuple(others.failed.values()),
+            receipts=tuple(keys),
+            excerpt=await self._read_excerpt(difference, self.context.list_receipts(red)),
+        )
+
+    async def _add_other_looks(self, gate: GateResult) -> tuple[check.Difference, list[str], bool]:
+        """Return the gate's word with that of the base's tests and of repeated ones, the keys of the receipts, newest
+        last, and whether the base's tests were asked.
+        """
+        difference, keys, is_under_base_tests = gate.difference, [*gate.receipts], False
         if difference.is_green and self._is_told_by_exit_code(gate):
             difference += await self._find_lost_symbols()
-        is_under_base_tests = False
         if difference.is_green and (held := await self._judge_with_base_tests(difference, gate)):
             keys += held.receipts
             is_under_base_tests = True
             difference += held.difference
         if difference.is_green:
-            repeated = await judge_repeated_tests(self.context, self._tree, changes, difference)
+            repeated = await judge_repeated_tests(self.context, self._tree, self.change.changes, difference)
             difference, keys = repeated.difference, _move_last(keys, repeated.receipts)
-        failed: dict[str, str] = {}
-        new_tests, rewrites = NewTestsReport(), RewriteReport()
-        red = keys[-1:]
-        if difference.is_green:
-            ran, failed = await self._run_own_checks()
-            keys, red = [*keys, *ran], [*failed]
-            if not failed:
-                now = await self._load_outcomes(gate)
-                new_tests = await self._run_new_tests_on_base(now)
-                rewrites = await judge_rewrites(self.context, self.change, self._evolution, self._purpose, now)
-                keys += [receipt.key for receipt in (*new_tests.receipts, *rewrites.receipts)]
-        list_needed = partial(self._evolution.list_needed_grants, with_failures=is_under_base_tests)
-        facts = ChangeFacts(grants=self.state.spec.grants, difference=difference, new_tests=new_tests.outcomes)
-        found = (*check_change(replace(facts, newcomers=await self._find_newcomers())), *rewrites.findings)
-        if difference.is_green:
-            found += await self._find_trace_findings(keys)
-            mutants = await self._find_mutant_findings(found, failed)
-            found, keys = found + mutants.findings, [*keys, *mutants.receipts]
-        return evidence.with_changes(
-            findings=(*evidence.findings, *found),
+        return difference, keys, is_under_base_tests
+
+    async def _run_other_checks(self, gate: GateResult) -> OtherChecks:
+        """Return what the task's own checks say, and, if they pass, its new and its rewritten tests."""
+        ran, failed = await self._run_own_checks()
+        if failed:
+            return OtherChecks(failed=failed, receipts=tuple(ran))
+        now = await self._load_outcomes(gate)
+        new_tests = await self._run_new_tests_on_base(now)
+        rewrites = await judge_rewrites(self.context, self.change, self._evolution, self._purpose, now)
+        keys = tuple(receipt.key for receipt in (*new_tests.receipts, *rewrites.receipts))
+        return OtherChecks({}, new_tests.outcomes, tuple(rewrites.findings), (*ran, *keys))
+
+    async def _find_problems(self, difference: check.Difference, others: OtherChecks) -> tuple[Finding, ...]:
+        facts = ChangeFacts(
+            grants=self.state.spec.grants,
             difference=difference,
-            is_provisional=not gate.is_whole and difference.is_green,
-            needed_grants=await to_thread.run_sync(list_needed, difference),
-            failed_checks=tuple(failed.values()),
-            receipts=tuple(keys),
-            excerpt=await self._read_excerpt(difference, self.context.list_receipts(red)),
+            new_tests=others.new_tests,
+            newcomers=await self._find_newcomers(),
         )
+        return (*check_change(facts), *others.findings)
 
     async def _look_at_tests(self) -> GateResult | None:
         """Return the green word of the tests that the change concerns; None if the whole gate has to run."""
-        if not self.selects:
+        if self.selection is None:
             return None
-        selection = await select_tests_of_change(self.context, self.change.commit, self.change.paths)
-        if selection is None:
-            return None
-        return await self.context.gate.selected_tests.look_at_tests(self._tree, selection)
+        return await self.context.gate.selected_tests.look_at_tests(self._tree, self.selection)
 
     async def _judge_tree(self) -> GateResult:
         reruns = self.context.config.gate.reruns

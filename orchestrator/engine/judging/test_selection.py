@@ -8,12 +8,14 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.classification import is_prose
 from orchestrator.judge.selection.import_graph import ImportGraph
-from orchestrator.judge.selection.selected_runs import FileSelection
+from orchestrator.judge.selection.selected_runs import ConcernedTests
 from orchestrator.judge.selection.selected_tests import is_test_file, select_concerned_tests
 from worktrees.object_store.trees import list_tree
 
 
-async def select_tests_of_change(context: RunContext, commit: CommitId, changed: Iterable[str]) -> FileSelection | None:
+async def select_tests_of_change(
+    context: RunContext, commit: CommitId, changed: Iterable[str]
+) -> ConcernedTests | None:
     """Return the files of tests that changed paths concern; None if that is most of them, or cannot be told.
 
     Raises:
@@ -25,15 +27,15 @@ async def select_tests_of_change(context: RunContext, commit: CommitId, changed:
     return await to_thread.run_sync(_select_files, list(changed), paths, graph)
 
 
-def _select_files(changed: list[str], paths: list[str], graph: ImportGraph) -> FileSelection | None:
+def _select_files(changed: list[str], paths: list[str], graph: ImportGraph) -> ConcernedTests | None:
     code = [path for path in changed if not is_prose(path)]
     chosen = select_concerned_tests(code, paths, graph.find_dependents)
     if chosen.files is None or 2 * len(chosen.files) > sum(map(is_test_file, paths)):
         return None
-    return FileSelection(chosen.files, frozenset(paths))
+    return ConcernedTests(chosen.files, frozenset(paths))
 
 
-async def select_test_files(context: RunContext, commit: CommitId, paths: Iterable[str]) -> FileSelection | None:
+async def select_test_files(context: RunContext, commit: CommitId, paths: Iterable[str]) -> ConcernedTests | None:
     """Return those of the paths that a runner of tests can be given; None if there are none.
 
     Raises:
@@ -43,4 +45,4 @@ async def select_test_files(context: RunContext, commit: CommitId, paths: Iterab
     if not files:
         return None
     tree = await list_tree(context.repository.git, commit)
-    return FileSelection(files, frozenset(entry.path for entry in tree))
+    return ConcernedTests(files, frozenset(entry.path for entry in tree))

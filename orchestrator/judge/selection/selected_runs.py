@@ -23,7 +23,7 @@ from orchestrator.ports.ledger import Ledger
 
 
 @dataclass(frozen=True)
-class FileSelection:
+class ConcernedTests:
     """Files of tests that are to run on a tree, of which `paths` are all files."""
 
     files: tuple[str, ...]
@@ -47,7 +47,7 @@ class SelectedTestRunner:
         self._baseline = baseline
         self._checks = checks
 
-    async def look_at_tests(self, tree: CheckedTree, selection: FileSelection) -> GateResult | None:
+    async def look_at_tests(self, tree: CheckedTree, selection: ConcernedTests) -> GateResult | None:
         """Return the gate's word on a tree if the selected tests are green; None if that is not so or not sure.
 
         Every test of the base in these files has to be there. A red one is a matter for the whole gate, which looks
@@ -73,7 +73,7 @@ class SelectedTestRunner:
         return GateResult(tree=tree.tree, difference=difference, receipts=tuple(keys), is_whole=False)
 
     async def collect_outcomes(
-        self, tree: CheckedTree, selection: FileSelection, check_id: str
+        self, tree: CheckedTree, selection: ConcernedTests, check_id: str
     ) -> SelectedOutcomes | None:
         """Return the outcomes of the selected files on a tree, under the id of a check; None where that shows nothing.
 
@@ -90,7 +90,7 @@ class SelectedTestRunner:
         return SelectedOutcomes(outcomes, tuple(receipts))
 
     async def _run_selected(
-        self, spec: CheckSpec, tree: CheckedTree, selection: FileSelection, check_id: str
+        self, spec: CheckSpec, tree: CheckedTree, selection: ConcernedTests, check_id: str
     ) -> Receipt | None:
         """Return the receipt of a check over a selection; None if none of its files shows in it, or it did not end."""
         narrowed = await self._narrow_check(spec, selection.files)
@@ -119,7 +119,7 @@ class SelectedTestRunner:
         return narrow_to_files(spec, files)
 
 
-def _select_outcomes(outcomes: Outcomes, selection: FileSelection) -> Outcomes:
+def _select_outcomes(outcomes: Outcomes, selection: ConcernedTests) -> Outcomes:
     """Return the outcomes of the tests that stand in the selected files, as far as their ids tell."""
     places: dict[str, str | None] = {}
     found = {}

@@ -63,7 +63,8 @@ class AttemptCounts(ReadModel):
 class ReceiptCounts(ReadModel):
     """Checks that were run, their seconds, runs that an existing receipt replaced, and further runs on one tree.
 
-    `per_landed_task` is null while nothing has landed.
+    `per_landed_task` counts runs of every kind, `whole_per_landed_task` those of the whole gate; both are null while
+    nothing has landed.
     """
 
     run: int
@@ -72,6 +73,7 @@ class ReceiptCounts(ReadModel):
     reruns: int = 0
     rerun_seconds: float = 0.0
     per_landed_task: float | None = None
+    whole_per_landed_task: float | None = None
 
 
 class JudgingReport(Document, schema="orchestrate.report/1"):
@@ -111,6 +113,7 @@ def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> 
             reruns=judging.reruns,
             rerun_seconds=round(judging.rerun_seconds, 1),
             per_landed_task=_round_rate(judging.runs_per_landed_task, 2),
+            whole_per_landed_task=_round_rate(judging.whole_runs_per_landed_task, 2),
         ),
         flaky=tuple(FlakyTest(test=test, seen=seen) for test, seen in judging.flaky.most_common()),
     )
@@ -158,7 +161,8 @@ def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
         yield "no lens has voted"
     yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
     if judging.runs_per_landed_task is not None:
-        yield f"  {judging.runs_per_landed_task:.1f} for each landed task"
+        whole = judging.whole_runs_per_landed_task or 0.0
+        yield f"  {judging.runs_per_landed_task:.1f} for each landed task, {whole:.1f} of them of the whole gate"
     if judging.reruns:
         yield f"  {judging.reruns} of them looked at a tree once more ({judging.rerun_seconds:.1f} s)"
     flaky = []

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from orchestrator.domain.ids import RunId, TaskId
+from orchestrator.domain.run.gate_runs import count_gate_runs
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.report.judging.lens_accuracy import VoteLog, VoteOutcome
@@ -14,6 +15,7 @@ from orchestrator.report.judging.reruns import list_reruns
 class JudgingTotals:
     """Sums over runs. `ends` counts leaf tasks by status and cause, `attempts` merged tasks by how many they took.
 
+    `receipts` counts runs of checks, `whole_runs` those of all tests of the gate.
     `reused` counts how often a receipt that existed stood for a run of its check; `seconds` is what all runs took.
     `reruns` counts the runs of a check on a tree on which it had run before, `rerun_seconds` is what those took.
     """
@@ -24,6 +26,7 @@ class JudgingTotals:
     ends: Counter[tuple[str, str]] = field(default_factory=Counter)
     attempts: Counter[int] = field(default_factory=Counter)
     receipts: int = 0
+    whole_runs: int = 0
     reused: int = 0
     seconds: float = 0.0
     reruns: int = 0
@@ -37,6 +40,14 @@ class JudgingTotals:
         merged = self.attempts.total()
         if merged:
             return self.receipts / merged
+        return None
+
+    @property
+    def whole_runs_per_landed_task(self) -> float | None:
+        """The runs of the whole gate for each merged task; None where none merged."""
+        merged = self.attempts.total()
+        if merged:
+            return self.whole_runs / merged
         return None
 
     @property
@@ -67,6 +78,7 @@ class JudgingTotals:
             self.reused += sum(trial.cached for trial in state.trials)  # trials that ran nothing
         self.reused += len(keys) - len({*keys} - known)
         self.receipts += len(made)
+        self.whole_runs += count_gate_runs(state, made.values()).whole
         self.seconds += sum(receipt.seconds for receipt in made.values())
         reruns = list_reruns(made.values())
         self.reruns += len(reruns)

@@ -230,6 +230,7 @@ class RunFields(Document):
     clashes_ahead: tuple[ClashAhead, ...] = ()
     test_runs: int
     runs_per_landed_task: float | None = None
+    partial_runs_per_landed_task: float | None = None
     spent: RunSpending
     pr: PullRequestLink | None
     checks: ForgeChecksResult | None

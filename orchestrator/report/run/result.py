@@ -10,6 +10,7 @@ from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.judging.check import Receipt, TestCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
+from orchestrator.domain.run.gate_runs import measure_runs_per_landed_task
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.engine.pull_request.description import get_head_receipts
@@ -36,6 +37,7 @@ _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = None) -> model.RunResult:
     """Return the outcome of a run, or how far it has come; for `is_at_work` see `find_condition`."""
     run, end = state.run, state.ended or state.paused
+    rates = _round_run_rates(state)
     return model.RunResult(
         run=run.run,
         mode=run.mode,
@@ -60,7 +62,8 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         clashing=_build_clashing_files(state),
         clashes_ahead=_build_clashes_ahead(state),
         test_runs=state.test_runs,
-        runs_per_landed_task=_round_runs(state),
+        runs_per_landed_task=rates[0],
+        partial_runs_per_landed_task=rates[1],
         spent=_build_spending(state),
         pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
         checks=build_forge_checks(state),
@@ -74,10 +77,12 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
     )
 
 
-def _round_runs(state: RunState) -> float | None:
-    if state.run.mode != "goal" or state.runs_per_landed_task is None:
-        return None
-    return round(state.runs_per_landed_task, 2)
+def _round_run_rates(state: RunState) -> tuple[float, float] | tuple[None, None]:
+    """Return how many whole and partial runs each landed task took; nothing for a migration, or before one landed."""
+    rates = measure_runs_per_landed_task(state)
+    if state.run.mode != "goal" or rates is None:
+        return None, None
+    return round(rates[0], 2), round(rates[1], 2)
 
 
 def _build_clashing_files(state: RunState) -> tuple[model.ClashingFile, ...]:

@@ -62,7 +62,8 @@ def _render_spending(status: RunStatus) -> str:
     spent = status.spent
     runs, each = f"{status.test_runs} test runs", status.runs_per_landed_task
     if each is not None:
-        runs += f" (with canaries {each:.1f} for each landed task)"
+        partial = status.partial_runs_per_landed_task or 0.0
+        runs += f" (for each landed task {each:.1f} of the whole gate, {partial:.1f} of a part)"
     return f"  {runs}  {spent.calls} model calls  cost {spent.price}  {spent.wall_s:.0f} s"
 
 

@@ -212,10 +212,11 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
         "reruns": 0,
         "rerun_seconds": 0.0,
         "per_landed_task": 2.0,
+        "whole_per_landed_task": 0.0,
     }
     assert told["flaky"] == [{"test": "shaky", "seen": 1}]
     lines = list(render_judging_lines(counted(events)))
     assert "  tasks blocked, unreadable-review: 1" in lines
     assert "receipts: 2 made in 3.0 s, 2 times one was reused" in lines
-    assert "  2.0 for each landed task" in lines
+    assert "  2.0 for each landed task, 0.0 of them of the whole gate" in lines
     assert "  flaky: shaky, seen both ways 1 times" in lines

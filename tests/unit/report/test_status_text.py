@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from orchestrator.domain.event.run import RunEnded
-from orchestrator.domain.judging.check import CANARY_CHECK
+from orchestrator.domain.event.run import BaselineRecorded, RunEnded
+from orchestrator.domain.judging.check import SELECTED_CHECK
 from orchestrator.domain.run.state import RunState
 from orchestrator.report.run.result import build_status
 from orchestrator.report.run.status_text import render_status_lines
@@ -57,10 +57,15 @@ def test_what_landed_is_counted_alike_everywhere_and_what_was_cancelled_apart() 
 
 
 def test_all_runs_of_the_gate_are_counted_for_each_task_that_landed() -> None:
-    runs = [checked("k1"), checked("k2", check=f"{CANARY_CHECK}.1"), checked("k3")]
+    runs = [
+        checked("k1"),
+        BaselineRecorded(receipts=("k1",)),
+        checked("k2", check=f"{SELECTED_CHECK}.1"),
+        checked("k3"),
+    ]
     status = build_status(told(created("a"), created("b"), *runs, *merged("a"), *merged("b")), Path("journal.db"))
-    assert (status.test_runs, status.runs_per_landed_task) == (2, 1.5)
-    words = "2 test runs (with canaries 1.5 for each landed task)"
+    assert (status.runs_per_landed_task, status.partial_runs_per_landed_task) == (1.0, 0.5)
+    words = "(for each landed task 1.0 of the whole gate, 0.5 of a part)"
     assert any(words in line for line in render_status_lines(status))
     none = build_status(told(created("a"), *runs), Path("journal.db"))
     assert none.runs_per_landed_task is None

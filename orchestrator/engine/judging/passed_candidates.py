@@ -1,0 +1,38 @@
+"""The candidates whose tests have passed, in that order: what the next one is likely to land on."""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.ids import TaskId, UnitId, build_landing_item
+from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.domain.run.task import TaskStatus
+
+
+class PassedCandidates:
+    """The order in which candidates passed in this process. Whatever it says only decides which trees are tested."""
+
+    def __init__(self) -> None:
+        self._units: dict[UnitId, None] = {}
+
+    def add_unit(self, unit: UnitId) -> None:
+        """Note that the tests of a candidate have passed."""
+        self._units[unit] = None
+
+    def drop_unit(self, unit: UnitId) -> None:
+        """Note that a candidate will not land for now."""
+        self._units.pop(unit, None)
+
+    def list_waiting(self, state: RunState, task: TaskId) -> tuple[TaskState, ...]:
+        """Return the other tasks that are likely to land before a task: those in the queue, and those under review."""
+        waiting = {found.unit: found for found in _iterate_waiting(state, self._units) if found.spec.id != task}
+        known = [waiting.pop(unit) for unit in self._units if unit in waiting]
+        return (*waiting.values(), *known)
+
+
+def _iterate_waiting(state: RunState, passed: dict[UnitId, None]) -> Iterator[TaskState]:
+    for task in state.tasks.values():
+        is_reviewed = task.status == TaskStatus.JUDGING and task.verdict is None and task.unit in passed
+        is_queued = task.status == TaskStatus.QUEUED and task.ejection is None
+        answer = state.approvals.get(build_landing_item(task.unit))
+        is_held = answer is not None and answer.decision != "approve"
+        if (is_reviewed or is_queued) and not is_held and task.spec.rival_of is None:
+            yield task
