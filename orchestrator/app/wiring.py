@@ -39,6 +39,7 @@ from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.gate.check_runner import CheckRunner
 from orchestrator.judge.gate.harness import HarnessGate
+from orchestrator.judge.gate.narrow_looks import select_by_keyword
 from orchestrator.judge.mutation.runner import MutantRunner
 from orchestrator.judge.repeats.runner import RepeatRunner
 from orchestrator.llm.budget import RunBudget
@@ -269,6 +270,7 @@ class _RunOpening:
             self._build_check_runner(hands),
             self.journal,
             checks,
+            None if self.recipe else select_by_keyword,
             baseline_runner=base_runner,
             rerun_s=self.config.gate.rerun_s,
             read_changes=read_changes,

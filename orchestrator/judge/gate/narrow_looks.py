@@ -32,13 +32,13 @@ def build_narrow_look(spec: CheckSpec, tests: Sequence[str], narrow: NarrowCheck
     if narrow is not None:
         narrowed = narrow(spec, tests)
     if narrowed is None:
-        narrowed = _select_by_keyword(spec, tests)
+        narrowed = select_by_keyword(spec, tests)
     if narrowed is None:
         return None
     return narrowed.model_copy(update={"id": NARROW_CHECK})
 
 
-def _select_by_keyword(spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
+def select_by_keyword(spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
     """Return the check with `-k` for pytest; it may select more tests than were asked for, never fewer."""
     if spec.report not in _PYTEST_FORMATS:
         return None
