@@ -67,6 +67,10 @@ class PausedByPerson(PersonNeeded):
     """Somebody paused the run; what it stopped is due again as soon as somebody continues it."""
 
 
+class UnsafeLanding(PersonNeeded):
+    """What was to land is not what was tested, or takes back what landed before; the branch stays where it is."""
+
+
 class EnvironmentProblem(OrchestrateError):
     """Something outside the work is missing or broken: sandbox, tool, credentials, disk, git."""
 

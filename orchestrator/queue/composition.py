@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol
 
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from worktrees.diffs.tree_changes import compare_trees
 from worktrees.git import Git
 from worktrees.object_store.batch_reader import read_objects
 from worktrees.object_store.merge import MergeConflict, commit_tree, merge_commits
@@ -43,6 +45,19 @@ class UnitConflict(FrozenModel):
     with_head: bool
 
 
+@dataclass(frozen=True)
+class UnitOrigin:
+    """What a unit may change as it lands: what its commit changes, or the files that it replaces.
+
+    `remade` are files that conflicted and were made anew as it was merged.
+    """
+
+    unit: UnitId
+    commit: CommitId | None = None
+    blobs: Mapping[str, BlobChange] = field(default_factory=lambda: MappingProxyType({}))
+    remade: frozenset[str] = frozenset()
+
+
 class Composer(Protocol):
     """One way to put units together. The same arguments always give the same commit."""
 
@@ -51,6 +66,9 @@ class Composer(Protocol):
 
     async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """Return the commit that lands if `tested`, composed of the same units, is green. It has the tested tree."""
+
+    def list_origins(self, units: Sequence[UnitId]) -> list[UnitOrigin]:
+        """Return for each unit what it may change, after it was composed."""
 
 
 class ConflictResolver(Protocol):
@@ -75,6 +93,7 @@ class MergeComposer:
     names_candidates: bool = True
     union: tuple[str, ...] = ()
     resolver: ConflictResolver | None = None
+    _remade: dict[UnitId, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
@@ -93,12 +112,24 @@ class MergeComposer:
         """Return the very commit that was tested."""
         return tested
 
+    def list_origins(self, units: Sequence[UnitId]) -> list[UnitOrigin]:
+        """Return the commit of each unit, with the files that were made anew as it was merged."""
+        origins = []
+        for unit in units:
+            remade = self._remade.get(unit, frozenset[str]())
+            origins.append(UnitOrigin(unit, self.candidates[unit], remade=remade))
+        return origins
+
     async def _merge_unit(self, tip: CommitId, unit: UnitId) -> TreeId | MergeConflict:
         merged = await merge_commits(self.git, tip, self.candidates[unit], self.union)
         if not isinstance(merged, MergeConflict):
             return TreeId(merged.tree)
         tree = await self.resolver.resolve_conflict(tip, unit, merged) if self.resolver else None
-        return tree or merged
+        if tree is None:
+            return merged
+        made = [change.path for change in await compare_trees(self.git, merged.tree, tree)]
+        self._remade[unit] = self._remade.get(unit, frozenset[str]()).union(made, merged.paths)
+        return tree
 
 
 @dataclass(frozen=True)
@@ -144,6 +175,10 @@ class OverlayComposer:
         if base != tested.tree:
             raise ValueError(f"the parts of a landing make the tree {base}, tested was {tested.tree}")
         return ComposedUnion(commit=tip, tree=tested.tree, parts=tuple(parts))
+
+    def list_origins(self, units: Sequence[UnitId]) -> list[UnitOrigin]:
+        """Return what becomes of each unit's file."""
+        return [UnitOrigin(unit, blobs={str(unit): self.changes[unit]}) for unit in units]
 
     async def _find_conflict(self, tree: str, units: Sequence[UnitId]) -> UnitConflict | None:
         paths = [unit for unit in units if unit in self.expected]

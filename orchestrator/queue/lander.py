@@ -17,6 +17,7 @@ from orchestrator.queue.bisection import HalvingSearch, Units, merge_groups
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
 from orchestrator.queue.culprit_search import SuspectEvidence, SymptomCause
 from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch, UnionClash, UnionTester
+from orchestrator.queue.landing_guard import require_own_changes, require_tested_tree
 from orchestrator.queue.pr_branch import LandingTools, PrBranch, require_green_tip
 from orchestrator.queue.symptom_search import UnionResult
 from worktrees.errors import RefMoved
@@ -88,14 +89,18 @@ class TargetedRound:
         old = await self._tools.branch.read_tip(landed)
         if old and old != landed:
             await require_green_tip(self._tools.gate, self._tools.branch, old, self._targeting.reruns)
-        accepted = await self._search(old or self._tools.branch.base, units)
-        if self._green is None or (atomic and set(accepted) != set(units)):
+        held = await self._tools.find_landed(old, units)
+        if moves:
+            await self._tools.record_landed(self._name, old, held, self._targeting.reruns)
+        wanted = tuple(unit for unit in units if unit not in held)
+        accepted = await self._search(old or self._tools.branch.base, wanted)
+        if self._green is None or (atomic and set(accepted) != set(wanted)):
             accepted = ()
         if self._green and accepted and moves:
             await self._move(old, self._green, accepted)
         ejected = self._build_ejections()
         await self._tools.ledger.append(*ejected)
-        return LandingResult(landed=accepted, ejected=ejected)
+        return LandingResult(landed=(*held, *accepted), ejected=ejected)
 
     async def _search(self, head: CommitId, units: Units) -> Units:
         """Return the last union that was green; whom the rest is blamed on is in `_blame` then."""
@@ -214,6 +219,7 @@ class TargetedRound:
         if result.difference.is_green:
             composed = await self._composer.compose_landing(head, units, composed)
             composed = await self._tools.branch.style_union(head, composed)
+            require_tested_tree(composed, result.tree)
             if veto := await self._tools.hooks.find_veto(self._build_occurrence(head, units, composed)):
                 self._vetoed.add(units)
                 refused = Difference(problems=(f"refused by a hook: {veto}",))
@@ -225,6 +231,8 @@ class TargetedRound:
 
     async def _move(self, old: CommitId | None, green: ComposedUnion, units: Units) -> None:
         key = self._tools.ledger.build_next_key(f"land/{green.commit}")
+        git, origins = self._tools.branch.repository.git, self._composer.list_origins(units)
+        await require_own_changes(git, old or self._tools.branch.base, green, origins)
         name, new, tree = self._tools.branch.name, green.commit, green.tree
         started = LandingStarted(key=key, branch=name, old=old, new=new, tree=tree, units=units, parts=green.parts)
         with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed

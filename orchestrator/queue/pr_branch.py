@@ -7,21 +7,23 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.domain.event.landing import TrialJudged
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
+from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import PersonNeeded, RunTakenOver
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import ComposedUnion
-from worktrees.errors import RefMoved
+from orchestrator.queue.landed_units import read_landed_units
+from worktrees.errors import LockedRepository, RefMoved
 from worktrees.object_store.commit_style import PLAIN_STYLE, CommitStyle, restyle_commits
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.trees import read_tree_id
-from worktrees.ref_store.refs import move_ref, read_ref, remove_ref
+from worktrees.ref_store.refs import move_ref, read_ref, remove_dead_ref_locks, remove_ref
 from worktrees.repositories.repository import GitRepository
 
 _NAMED = 3
@@ -73,6 +75,12 @@ class PrBranch:
             )
         return CommitId(commit)
 
+    async def read_landed_units(self, run: RunId, tip: CommitId | None) -> frozenset[UnitId]:
+        """Return the units of a run that a commit of the branch holds; none where the branch does not exist."""
+        if tip is None:
+            return frozenset()
+        return await read_landed_units(self.repository.git, run, self.base, tip)
+
     async def style_union(self, head: CommitId, union: ComposedUnion) -> ComposedUnion:
         """Return a union on top of `head` with its commits by the configured author, signed where that is asked for.
 
@@ -97,7 +105,19 @@ class PrBranch:
         """
         await self._require_not_checked_out("nothing can land on it")
         async with self._hold_fence() as fence:
-            await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+            try:
+                await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+            except LockedRepository:
+                await self._remove_dead_locks()
+                await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+
+    async def _remove_dead_locks(self) -> None:
+        """Remove what a killed process, of a rival perhaps, left on the refs that a landing needs.
+
+        Raises:
+            worktrees.errors.LockedRepository: a living process holds one of them.
+        """
+        await remove_dead_ref_locks(self.repository.git, [self.ref, self.landing_fence.ref])
 
     async def move_back(self, old: CommitId, new: CommitId, reason: str) -> None:
         """Take the branch from `old` back to `new`; at the base it is removed, as before anything landed.
@@ -154,9 +174,31 @@ class LandingTools:
         told = {"tree": result.tree, "difference": result.difference, "cached": result.cached}
         await self.ledger.append(TrialJudged(round=name, units=units, **told, **more))
 
+    async def find_landed(self, tip: CommitId | None, units: Units) -> Units:
+        """Return those of the units that a tip of the branch holds already."""
+        held = await self.branch.read_landed_units(self.ledger.state.run.run, tip)
+        return tuple(unit for unit in units if unit in held)
 
-async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId, reruns: int) -> None:
-    """Judge a tip of the branch that the run did not land; a red one gets a second look.
+    async def record_landed(self, name: str, tip: CommitId | None, held: Units, reruns: int) -> None:
+        """Record of units that a tip of the branch holds that they landed, if the journal does not know it yet.
+
+        Raises:
+            PersonNeeded: the tip is red.
+        """
+        known = self.ledger.state.landed_units
+        units = tuple(unit for unit in held if unit not in known)
+        if tip is None or not units:
+            return
+        result = await require_green_tip(self.gate, self.branch, tip, reruns)
+        await self.record_trial(name, units, result)
+        key = self.ledger.build_next_key(f"land/{tip}")
+        told: dict[str, Any] = {"key": key, "branch": self.branch.name, "new": tip, "tree": result.tree, "units": units}
+        async with record_effect(self.ledger, LandingStarted(old=tip, **told)) as landing:
+            landing.done = LandingFinished(**told)
+
+
+async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId, reruns: int) -> GateResult:
+    """Judge a tip of the branch that the run did not land, and return what was said; a red one gets a second look.
 
     Raises:
         PersonNeeded: it is red, and whatever is built on it would be blamed for that.
@@ -166,7 +208,7 @@ async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId, reru
     for is_second_look in (False, True):
         result = await gate.judge_tree(commit, tree, purpose, fresh=is_second_look, reruns=reruns)
         if result.difference.is_green:
-            return
+            return result
     red = _describe(result.difference)
     raise PersonNeeded(
         f"the PR branch {branch.name} was moved to {commit[:12]}, which is red ({red}): mend it there, or take it back "

@@ -1,10 +1,13 @@
 """Changes that lead from one tree to another: found without looking at what both have in common."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.object_ids import ImmutableCache, is_object_id
+from worktrees.records import encode_lines
 
 _MOST_KEPT = 1_000
 _ABSENT = "000000"
@@ -44,3 +47,42 @@ async def compare_trees(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
 def _parse_change(meta: str, path: str) -> TreeChange:
     old_mode, new_mode, _, oid, _ = meta[1:].split(" ")
     return TreeChange(path, None if old_mode == _ABSENT else old_mode, None if new_mode == _ABSENT else new_mode, oid)
+
+
+class EntryChange(NamedTuple):
+    """How an entry of a tree differs: mode and object before and after; a mode is None where there is no such entry."""
+
+    old_mode: str | None
+    old_oid: str
+    new_mode: str | None
+    new_oid: str
+
+
+async def compare_tree_pairs(git: Git, pairs: Sequence[tuple[str, str]]) -> list[dict[str, EntryChange]]:
+    """Return what differs between the trees of each pair, by path, with one process; renames are not recognised.
+
+    All are ids of trees.
+
+    Raises:
+        GitError: one of them does not exist.
+    """
+    if not pairs:
+        return []
+    lines = encode_lines(map(" ".join, pairs))
+    words = ("diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev")
+    fields = (await git.run_text(*words, stdin=lines)).split("\0")
+    found: list[dict[str, EntryChange]] = []
+    for place in range(0, len(fields), 2):
+        *headers, meta = fields[place].split("\n")  # a line with both ids stands before the changes of each pair
+        found.extend({} for _ in headers)
+        if meta:
+            old_mode, new_mode, old_oid, new_oid, _ = meta[1:].split(" ")
+            change = EntryChange(_parse_mode(old_mode), old_oid, _parse_mode(new_mode), new_oid)
+            found[-1][fields[place + 1]] = change
+    if len(found) != len(pairs):
+        raise GitError(f"git diff-tree told of {len(found)} of {len(pairs)} pairs: one is no pair of trees", words)
+    return found
+
+
+def _parse_mode(mode: str) -> str | None:
+    return None if mode == _ABSENT else mode

@@ -17,6 +17,7 @@ from time import monotonic
 from anyio import sleep, to_thread
 
 from worktrees.errors import LockedRepository
+from worktrees.locks.file_lock import hold_file_lock
 from worktrees.locks.lock_holders import (
     LockingProcess,
     RepositoryDirectories,
@@ -29,6 +30,8 @@ _GRACE_S = 1.0
 _PATIENCE_S = 10.0
 """So long a living process is waited for."""
 _POLL_S = 0.05
+_SWEEP_LOCK = "orchestrate-sweep.lock"
+"""In the git directory: who holds it may remove locks of dead processes."""
 SHARED_LOCK_NAMES = ("packed-refs.lock", "HEAD.lock", "config.lock", "shallow.lock")
 """Locks of files that our git commands share with the user's: they are waited for and named, never removed."""
 
@@ -65,9 +68,19 @@ async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path
     `places` are paths without `.lock`, of our own name spaces only. Takes a second if there is any lock, and no time
     if there is none. Living holders are waited for; locks that come meanwhile are others' and are left alone.
 
+    One process at a time removes any: a lock that was seen to be dead would else be another one, which a living process
+    made in the moment after somebody else had removed it.
+
     Raises:
         LockedRepository: a process still holds one of them after ten seconds, or one cannot be removed.
     """
+    if not await to_thread.run_sync(lambda: any(list_lock_files(places))):
+        return ()
+    async with hold_file_lock(git_dir / _SWEEP_LOCK):
+        return await _remove_watched_locks(git_dir, places)
+
+
+async def _remove_watched_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path, ...]:
     watch, removed = _Watch(git_dir, places), list[Path]()
     first = frozenset(await to_thread.run_sync(watch.poll_locks))
     until = monotonic() + _PATIENCE_S
