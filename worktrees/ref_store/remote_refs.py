@@ -22,6 +22,9 @@ from worktrees.safety.path_rules import escape_path
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
 _NO_SUCH_REMOTE = 2
+_PUSH = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+_NOT_ATOMIC = "does not support --atomic"
+"""What git says of a server that cannot move several refs at once."""
 
 
 async def get_push_url(git: Git, remote: str) -> str:
@@ -94,13 +97,18 @@ async def push_commit(
         PushRefused: it would not be a move forward, or the remote does not allow it.
         GitError: it could not be reached.
     """
-    options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
     await get_push_url(git, remote)
+    told = [*_PUSH, *map("--push-option={}".format, wishes)]
+    if replaced:
+        told.append(f"--force-with-lease=refs/heads/{branch}:{replaced}")
+    words, pusher = (*told, "--", remote, f"{commit}:refs/heads/{branch}"), git.build_remote_git()
     with _hide_credentials():
-        told = [*options, *map("--push-option={}".format, wishes)]
-        if replaced:
-            told.append(f"--force-with-lease=refs/heads/{branch}:{replaced}")
-        done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
+        try:
+            done = await pusher.run("push", "--atomic", *words, ok=(0, 1))
+        except GitError as error:
+            if _NOT_ATOMIC not in error.stderr:
+                raise
+            done = await pusher.run("push", *words, ok=(0, 1))  # a single branch moves as a whole there, too
     _require_accepted(done, remote, branch)
 
 
@@ -177,7 +185,6 @@ async def swap_remote_refs(
         PushRefused: one of them points elsewhere by now, or the remote does not allow it.
         GitError: it could not be reached.
     """
-    options = ("--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
     leases = []
     for ref, (_, old) in moves.items():
         leases.append(f"--force-with-lease={ref}:{old or ''}")
@@ -189,5 +196,7 @@ async def swap_remote_refs(
     )
     url = await get_push_url(git, remote)
     with _hide_credentials():
-        done = await git.build_remote_git().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
+        done = await git.build_remote_git().run(
+            "push", "--atomic", *_PUSH, *leases, "--", url, *wanted, ok=(0, 1), env=also
+        )
     _require_accepted(done, remote, ", ".join(moves))

@@ -8,7 +8,7 @@ from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, bare, http_remotes
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
-from worktrees.ref_store.remote_refs import get_push_url, push_commit, read_remote_tip
+from worktrees.ref_store.remote_refs import get_push_url, push_commit, read_remote_tip, swap_remote_refs
 from worktrees.repositories.repository import GitRepository
 
 BRANCH = "orchestrate/better"
@@ -53,6 +53,32 @@ async def test_a_branch_that_has_moved_away_is_left_alone(root: Path, tmp_path: 
     with pytest.raises(PushRefused, match="rejected"):
         await push_commit(runner, "origin", own, BRANCH)
     assert git(remote, "rev-parse", BRANCH) == theirs
+
+
+async def test_a_branch_that_somebody_moves_during_the_push_is_left_alone(root: Path, tmp_path: Path) -> None:
+    remote = bare(tmp_path / "remote.git", root)
+    runner, first = ours(root)
+    await push_commit(runner, "origin", first, BRANCH)
+    theirs = commit(root, "theirs")
+    git(root, "push", "-q", "origin", f"{theirs}:refs/heads/other")
+    git(root, "reset", "-q", "--hard", first)
+    own = commit(root, "ours")
+    hook = remote / "hooks" / "pre-receive"
+    hook.write_text(f"#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref refs/heads/{BRANCH} {theirs}\n")
+    hook.chmod(0o755)
+    with pytest.raises(PushRefused, match="refuses"):
+        await push_commit(runner, "origin", own, BRANCH)
+    assert git(remote, "rev-parse", BRANCH) == theirs
+
+
+async def test_a_remote_that_knows_no_atomic_push_gets_its_one_branch_all_the_same(root: Path, tmp_path: Path) -> None:
+    remote = bare(tmp_path / "remote.git", root)
+    git(remote, "config", "receive.advertiseAtomic", "false")
+    runner, first = ours(root)
+    with pytest.raises(GitError, match="does not support --atomic"):
+        await swap_remote_refs(runner, "origin", {f"refs/heads/{BRANCH}": (first, None)})
+    await push_commit(runner, "origin", first, BRANCH)
+    assert git(remote, "rev-parse", BRANCH) == first
 
 
 async def test_the_remote_may_refuse_and_its_reason_is_told(root: Path, tmp_path: Path) -> None:
