@@ -41,6 +41,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.migrate
 	CANDIDATES=200 $(BIN)/python -m bench.flakes
 	$(BIN)/python -m bench.goal
+	CANDIDATES=100 $(BIN)/python -m bench.landing
 	$(BIN)/python -m bench.tui
 
 setup: node terminal $(STAMP)

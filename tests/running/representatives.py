@@ -12,6 +12,7 @@ REPRESENTATIVES = {
     "e2e/test_ci_verb.py::test_a_job_that_is_told_to_stop_leaves_its_state_and_the_next_one_ends_the_run": 1,
     "e2e/test_gitlab_jobs.py::test_a_pipeline_that_cannot_begin_is_red_in_its_first_job": 1,
     "e2e/test_kill_9.py::test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been": 1,
+    "e2e/test_rival_landers.py::test_two_rivals_that_are_killed_all_the_time_land_everything_once": 1,
     "e2e/test_power_cuts.py::test_a_run_whose_power_is_cut_while_its_fence_is_written_goes_on": 1,
     "e2e/test_watch_terminal.py::test_it_comes_at_once_and_leaves_the_terminal_as_it_was": 1,
     "e2e/test_without_sandbox.py::test_a_run_without_a_sandbox_reaches_the_host_and_every_view_of_it_says_so": 1,

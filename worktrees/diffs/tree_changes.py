@@ -70,7 +70,8 @@ async def compare_tree_pairs(git: Git, pairs: Sequence[tuple[str, str]]) -> list
         return []
     lines = encode_lines(map(" ".join, pairs))
     words = ("diff-tree", "--stdin", "-r", "--raw", "-z", "--no-renames", "--no-abbrev")
-    fields = (await git.run_text(*words, stdin=lines)).split("\0")
+    told = (await git.run(*words, stdin=lines)).stdout.decode("utf-8", "surrogateescape")
+    fields = told.split("\0")
     found: list[dict[str, EntryChange]] = []
     for place in range(0, len(fields), 2):
         *headers, meta = fields[place].split("\n")  # a line with both ids stands before the changes of each pair

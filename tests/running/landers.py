@@ -1,0 +1,93 @@
+"""Landers on real git with a real journal, and gates that judge at once, for what is about landing alone."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId
+from orchestrator.domain.judging.check import Difference
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.ports.gate import GateResult
+from orchestrator.queue.composition import MergeComposer
+from orchestrator.queue.lander import Lander
+from orchestrator.queue.pr_branch import LandingFence, PrBranch
+from worktrees.git import Git
+from worktrees.object_store.trees import read_tree_id, write_blob
+from worktrees.ref_store.refs import set_ref
+from worktrees.repositories.repository import GitRepository
+
+RUN = RunId("run-1")
+WHEN = "2026-01-01T00:00:00+00:00"
+Judge = Callable[[CommitId, TreeId], Difference]
+
+
+def _find_nothing(_commit: CommitId, _tree: TreeId) -> Difference:
+    return Difference()
+
+
+class QuickGate:
+    """A gate port that answers at once, by a function of the commit and its tree; green without one."""
+
+    def __init__(self, judge: Judge = _find_nothing) -> None:
+        self._judge = judge
+        self.looks = 0
+
+    async def judge_tree(
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
+    ) -> GateResult:
+        self.looks += 1
+        return GateResult(tree=tree, difference=self._judge(commit, tree), receipts=())
+
+    async def probe_tree(
+        self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
+    ) -> GateResult:
+        return await self.judge_tree(commit, tree, purpose)
+
+
+@asynccontextmanager
+async def open_lander(
+    root: Path, journal_at: Path, branch: str, base: str, gate: QuickGate, name: str = "one"
+) -> AsyncIterator[tuple[Lander, Journal]]:
+    """A lander with a journal and a fence of its own; the journal is begun, or goes on if there is one."""
+    repository = GitRepository.open(root)
+    journal = Journal(journal_at, SystemClock())
+    try:
+        if journal.state.started is None:
+            await journal.append(await _begin(repository, branch, base))
+        fence = await _raise_fence(repository.git, name, journal.epoch)
+        yield Lander(journal, gate, PrBranch(repository, branch, CommitId(base), fence)), journal
+    finally:
+        journal.close()
+
+
+async def _begin(repository: GitRepository, branch: str, base: str) -> RunStarted:
+    return RunStarted(
+        run=RUN,
+        mode="goal",
+        goal="many files",
+        started_at=datetime.fromisoformat(WHEN).astimezone(UTC),
+        repository=str(repository.root),
+        base=CommitId(base),
+        base_tree=TreeId(await read_tree_id(repository.git, base)),
+        branch=branch,
+        target="main",
+        settings={},
+    )
+
+
+async def _raise_fence(git: Git, name: str, epoch: int) -> LandingFence:
+    ref = f"refs/orchestrate/{RUN}/fence-{name}"
+    fence = LandingFence(ref, await write_blob(git, f"{name} {epoch}\n".encode()))
+    await set_ref(git, ref, fence.object)
+    return fence
+
+
+def composer_of(git: Git, candidates: Mapping[UnitId, CommitId]) -> MergeComposer:
+    """The composer of a goal's round: one commit a task, with the trailers of its run and its unit."""
+    return MergeComposer(git, candidates, message_of, WHEN, names_candidates=False)
+
+
+def message_of(unit: UnitId) -> str:
+    return f"Work of {unit}\n\nOrchestrate-Run: {RUN}\nOrchestrate-Task: {unit}\n"
