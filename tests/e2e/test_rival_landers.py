@@ -3,10 +3,8 @@
 They land the same candidates, some of them red, some conflicting. What has become of the branch is read from git alone.
 """
 
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +15,6 @@ from tests.running.rival_landers import BRANCH, Ground, is_clashing, is_red, pla
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Path]:
-    """A directory whose journals nobody reads: their gate leaves no receipts, and git alone tells what is right."""
-    yield tmp_path
-    for journal in tmp_path.glob("journal-*"):
-        shutil.rmtree(journal)
 
 
 def compete(ground: Ground, mutation: str = "", seed: int = 1) -> list[int]:
@@ -45,10 +35,10 @@ def logs(ground: Ground) -> str:
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(400, marks=pytest.mark.extended)])
-def test_two_rivals_that_are_killed_all_the_time_land_everything_once(place: Path, count: int) -> None:
-    ground = plant(place, count)
+def test_two_rivals_that_are_killed_all_the_time_land_everything_once(tmp_path: Path, count: int) -> None:
+    ground = plant(tmp_path, count)
     assert compete(ground) == [0, 0], logs(ground)
-    assert len((place / "kills").read_text().split()) > count // 10
+    assert len((tmp_path / "kills").read_text().split()) > count // 10
     assert problems(ground) == []
     landed = landed_units(ground.repository, BRANCH)
     clashing = {f"task-{number}@1" for number in range(count) if is_clashing(number) and not is_red(number)}
@@ -58,13 +48,13 @@ def test_two_rivals_that_are_killed_all_the_time_land_everything_once(place: Pat
     assert (len(clashing.intersection(landed)), red.intersection(landed)) == (1, set())
 
 
-def test_a_rival_that_reads_what_landed_before_the_tip_is_noticed(place: Path) -> None:
-    ground = plant(place, 120)
+def test_a_rival_that_reads_what_landed_before_the_tip_is_noticed(tmp_path: Path) -> None:
+    ground = plant(tmp_path, 120)
     compete(ground, "landed-before-old")
     assert any("landed 2 times" in problem for problem in problems(ground))
 
 
-def test_a_rival_that_moves_the_branch_whatever_it_stands_at_is_noticed(place: Path) -> None:
-    ground = plant(place, 120)
+def test_a_rival_that_moves_the_branch_whatever_it_stands_at_is_noticed(tmp_path: Path) -> None:
+    ground = plant(tmp_path, 120)
     compete(ground, "no-old-value")
     assert any("no step forward" in problem for problem in problems(ground))

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId
-from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
+from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId, build_effect_key
+from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.composition import MergeComposer
@@ -28,22 +28,41 @@ def _find_nothing(_commit: CommitId, _tree: TreeId) -> Difference:
 
 
 class QuickGate:
-    """A gate port that answers at once, by a function of the commit and its tree; green without one."""
+    """A gate port that answers at once, by a function of the commit and its tree; green without one.
+
+    It leaves a receipt of each tree in the journal that it is given.
+    """
 
     def __init__(self, judge: Judge = _find_nothing) -> None:
         self._judge = judge
-        self.looks = 0
+        self.journal: Journal | None = None
 
     async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
-        self.looks += 1
-        return GateResult(tree=tree, difference=self._judge(commit, tree), receipts=())
+        difference, key = self._judge(commit, tree), build_effect_key(f"check/{tree}", 0)
+        if self.journal and key not in self.journal.state.receipts:
+            await self.journal.append(*_write_receipt(key, tree, difference))
+        return GateResult(tree=tree, difference=difference, receipts=(key,))
 
     async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: Purpose, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         return await self.judge_tree(commit, tree, purpose)
+
+
+def _write_receipt(key: str, tree: TreeId, difference: Difference) -> tuple[CheckStarted, CheckFinished]:
+    receipt = Receipt(
+        key=key,
+        check="quick",
+        command="true",
+        tree=tree,
+        environment="",
+        status=ReceiptStatus.COMPLETED,
+        exit_code=int(not difference.is_green),
+        seconds=0.0,
+    )
+    return CheckStarted(key=key, check="quick", tree=tree, purpose="quick"), CheckFinished(key=key, receipt=receipt)
 
 
 @asynccontextmanager
@@ -55,7 +74,11 @@ async def open_lander(
     journal = Journal(journal_at, SystemClock())
     try:
         if journal.state.started is None:
-            await journal.append(await _begin(repository, branch, base))
+            started = await _begin(repository, branch, base)
+            key = build_effect_key(f"check/{started.base_tree}", 0)
+            receipt = _write_receipt(key, started.base_tree, Difference())
+            await journal.append(started, *receipt, BaselineRecorded(receipts=(key,)))
+        gate.journal = journal
         fence = await _raise_fence(repository.git, name, journal.epoch)
         yield Lander(journal, gate, PrBranch(repository, branch, CommitId(base), fence)), journal
     finally:
