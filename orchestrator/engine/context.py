@@ -1,5 +1,6 @@
 """The context of a run: all that its parts work with."""
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -105,6 +106,11 @@ class RunContext:
     def commit_date(self) -> str:
         """The date of every commit that the harness makes in this run, in ISO 8601."""
         return self.state.run.started_at.isoformat(timespec="seconds")
+
+    @property
+    def command_slots(self) -> int:
+        """The number of commands that the hands run at once."""
+        return self.config.hands.slots or len(os.sched_getaffinity(0))
 
     @property
     def refs(self) -> RunRefs:

@@ -58,6 +58,10 @@ class UnitOrigin:
     remade: frozenset[str] = frozenset()
 
 
+RemadeFiles = dict[UnitId, frozenset[str]]
+"""Unit → the files that conflicted and were made anew as it was merged."""
+
+
 class Composer(Protocol):
     """One way to put units together. The same arguments always give the same commit."""
 
@@ -83,7 +87,8 @@ class MergeComposer:
     """Units are commits; each is merged in turn, with a commit of its own.
 
     With `names_candidates` that is a merge commit, else it has the one before it as its only parent. `union` are
-    patterns of files of which the added lines of both sides are kept. `resolver` is asked where lines conflict.
+    patterns of files of which the added lines of both sides are kept. `resolver` is asked where lines conflict;
+    `remade` has the files that it made anew, also for composers before this one that composed the same.
     """
 
     git: Git
@@ -93,7 +98,7 @@ class MergeComposer:
     names_candidates: bool = True
     union: tuple[str, ...] = ()
     resolver: ConflictResolver | None = None
-    _remade: dict[UnitId, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
+    remade: RemadeFiles = field(default_factory=dict, repr=False, compare=False)
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
@@ -116,7 +121,7 @@ class MergeComposer:
         """Return the commit of each unit, with the files that were made anew as it was merged."""
         origins = []
         for unit in units:
-            remade = self._remade.get(unit, frozenset[str]())
+            remade = self.remade.get(unit, frozenset[str]())
             origins.append(UnitOrigin(unit, self.candidates[unit], remade=remade))
         return origins
 
@@ -128,7 +133,7 @@ class MergeComposer:
         if tree is None:
             return merged
         made = [change.path for change in await compare_trees(self.git, merged.tree, tree)]
-        self._remade[unit] = self._remade.get(unit, frozenset[str]()).union(made, merged.paths)
+        self.remade[unit] = self.remade.get(unit, frozenset[str]()).union(made, merged.paths)
         return tree
 
 

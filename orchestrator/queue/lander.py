@@ -3,35 +3,29 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import anyio
-
-from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
-from orchestrator.domain.ids import CommitId, Purpose, UnitId, parse_unit_task
-from orchestrator.domain.judging.check import Difference
-from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms, select_symptoms
-from orchestrator.ports.effect import record_effect
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.ids import CommitId, Purpose, UnitId
+from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms
 from orchestrator.ports.gate import Gate, GateResult
-from orchestrator.ports.hooks import NO_HOOKS, HookOccurrence, Hooks
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.bisection import HalvingSearch, Units, merge_groups
+from orchestrator.queue.branch_landing import (
+    BranchLanding,
+    LandingResult,
+    UnitBlame,
+    build_ejections,
+    select_blame,
+)
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict
 from orchestrator.queue.culprit_search import SuspectEvidence, SymptomCause
 from orchestrator.queue.landed_partners import CulpritUnits, LandedGroups, PartnerSearch, UnionClash, UnionTester
-from orchestrator.queue.landing_guard import require_own_changes, require_tested_tree
-from orchestrator.queue.pr_branch import LandingTools, PrBranch, require_green_tip
+from orchestrator.queue.pr_branch import LandingTools, PrBranch
 from orchestrator.queue.symptom_search import UnionResult
 from worktrees.errors import RefMoved
 
 _LOOKS_AT_KNOWN = 4
 """So often is a union judged in which nothing is red but what the base shows now and then, too."""
-
-
-@dataclass(frozen=True)
-class LandingResult:
-    """The end of one round: what landed and what was ejected. The rest waits for the next round."""
-
-    landed: Units
-    ejected: tuple[UnitEjected, ...]
 
 
 @dataclass(frozen=True)
@@ -67,6 +61,7 @@ class TargetedRound:
     def __init__(self, tools: LandingTools, composer: Composer, name: str, targeting: TargetedSearchOptions) -> None:
         self._tools = tools
         self._composer = composer
+        self._landing = BranchLanding(tools, composer)
         self._name = name
         self._green: ComposedUnion | None = None
         self._blame: dict[UnitId, GateResult] = {}
@@ -85,19 +80,13 @@ class TargetedRound:
         Raises:
             worktrees.errors.RefMoved: somebody else moved the branch; nothing was landed or told.
         """
-        landed = self._tools.ledger.state.head
-        old = await self._tools.branch.read_tip(landed)
-        if old and old != landed:
-            await require_green_tip(self._tools.gate, self._tools.branch, old, self._targeting.reruns)
-        held = await self._tools.find_landed(old, units)
-        if moves:
-            await self._tools.record_landed(self._name, old, held, self._targeting.reruns)
+        old, held = await self._landing.read_tip(self._name, units, self._targeting.reruns, moves=moves)
         wanted = tuple(unit for unit in units if unit not in held)
         accepted = await self._search(old or self._tools.branch.base, wanted)
         if self._green is None or (atomic and set(accepted) != set(wanted)):
             accepted = ()
         if self._green and accepted and moves:
-            await self._move(old, self._green, accepted)
+            await self._landing.move_branch(old, self._green, accepted)
         ejected = self._build_ejections()
         await self._tools.ledger.append(*ejected)
         return LandingResult(landed=(*held, *accepted), ejected=ejected)
@@ -170,12 +159,7 @@ class TargetedRound:
 
     def _eject(self, tester: UnionTester, cause: SymptomCause, result: GateResult, probe: GateResult) -> int:
         """Blame units of a cause, with what they make red and the others that they do so with; return their union."""
-        symptoms = frozenset(cause.symptoms)
-        if GATE_SYMPTOM in symptoms and GATE_SYMPTOM in collect_symptoms(probe.difference):
-            shown = probe.difference
-        else:
-            shown = result.difference
-        blame = probe.model_copy(update={"difference": select_symptoms(shown, symptoms)})
+        symptoms, blame = frozenset(cause.symptoms), select_blame(cause, result, probe)
         groups = tester.list_groups(cause.members)
         blamed = groups if self._targeting.ejects_partners else groups[-1:]
         for group in blamed:
@@ -183,7 +167,7 @@ class TargetedRound:
             for unit in group:
                 self._blame[unit] = blame
                 self._partners[unit] = partners
-        hiding = {GATE_SYMPTOM, *shown.flaky}  # what hides others, or tells nothing
+        hiding = {GATE_SYMPTOM, *result.difference.flaky}  # what hides others, or tells nothing
         if len(groups) == 1 and symptoms.isdisjoint(hiding):
             self._found.append(CulpritUnits(groups[0], cause.symptoms, blame))
         return tester.build_union([unit for group in blamed for unit in group])
@@ -217,41 +201,20 @@ class TargetedRound:
         purpose = Purpose.for_queue(self._name)
         result = await self._tools.gate.judge_tree(composed.commit, composed.tree, purpose, fresh, reruns)
         if result.difference.is_green:
-            composed = await self._composer.compose_landing(head, units, composed)
-            composed = await self._tools.branch.style_union(head, composed)
-            require_tested_tree(composed, result.tree)
-            if veto := await self._tools.hooks.find_veto(self._build_occurrence(head, units, composed)):
+            composed, veto = await self._landing.prepare_landing(head, units, composed)
+            if veto is not None:
                 self._vetoed.add(units)
-                refused = Difference(problems=(f"refused by a hook: {veto}",))
-                result = result.model_copy(update={"difference": refused})
+                result = result.model_copy(update={"difference": veto})
         await self._tools.record_trial(self._name, units, result, is_second_look=fresh)
         if result.difference.is_green:
             self._green = composed
         return result
 
-    async def _move(self, old: CommitId | None, green: ComposedUnion, units: Units) -> None:
-        key = self._tools.ledger.build_next_key(f"land/{green.commit}")
-        git, origins = self._tools.branch.repository.git, self._composer.list_origins(units)
-        await require_own_changes(git, old or self._tools.branch.base, green, origins)
-        name, new, tree = self._tools.branch.name, green.commit, green.tree
-        started = LandingStarted(key=key, branch=name, old=old, new=new, tree=tree, units=units, parts=green.parts)
-        with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed
-            async with record_effect(self._tools.ledger, started) as landing:
-                await self._tools.branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
-                landing.done = LandingFinished(key=key, branch=name, new=new, tree=tree, units=units, parts=green.parts)
-        await self._tools.hooks.notify_after(self._build_occurrence(old or self._tools.branch.base, units, green))
-
-    def _build_occurrence(self, head: CommitId, units: Units, composed: ComposedUnion) -> HookOccurrence:
-        commit, known = composed.commit, self._tools.ledger.state.tasks
-        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in known)
-        landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
-        return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
-
     def _build_ejections(self) -> tuple[UnitEjected, ...]:
-        ejected = []
+        blames: dict[UnitId, UnitBlame] = {}
         for unit, result in self._blame.items():
-            told = {"difference": result.difference, "receipts": result.receipts, "is_vetoed": (unit,) in self._vetoed}
-            ejected.append(UnitEjected(round=self._name, unit=unit, **told, partners=self._partners.get(unit, ())))
+            blames[unit] = UnitBlame(result, self._partners.get(unit, ()), is_vetoed=(unit,) in self._vetoed)
+        ejected = list(build_ejections(self._name, blames))
         for clash in self._clashes:
             if clash.with_head:
                 ejected.append(UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths))

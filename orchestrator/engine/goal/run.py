@@ -39,7 +39,11 @@ from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.engine.verification.task_verification import verify_task
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
-from orchestrator.queue.lander import Lander, LandingResult, TargetedSearchOptions
+from orchestrator.queue.branch_landing import LandingResult
+from orchestrator.queue.candidate_order import CandidateFacts
+from orchestrator.queue.failure_rate import list_failures
+from orchestrator.queue.parallel_round import ParallelLander, ParallelOptions
+from orchestrator.queue.trial_pool import TrialPool
 
 _INBOX_PAUSE_S = 0.05
 _JUDGED_ENDS = {TaskStatus.DONE, TaskStatus.UNFINISHED}
@@ -73,6 +77,7 @@ class GoalRun:
         self._news = NewsTimer()
         self._measured_plan = -1
         self._chain_lengths: Mapping[TaskId, int] = {}
+        self._pool: TrialPool | None = None
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -90,6 +95,7 @@ class GoalRun:
     async def _run_iterations(self) -> None:
         run = self._context.state.run
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
+            self._pool = TrialPool(tasks)
             require_not_stopping(self._context)
             tasks.start_soon(ClashProbe(self._context).watch_attempts)
             receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
@@ -111,6 +117,7 @@ class GoalRun:
             for action in self._list_wanted_actions():
                 self._busy[action] = anyio.CancelScope()
                 tasks.start_soon(self._perform, action)
+            self._end_unneeded_trials()
             self._context.action_order.on_waiting(len(self._busy))
             if not self._busy and not self._withdrawn:
                 break
@@ -123,6 +130,11 @@ class GoalRun:
             await self._work_until_quiet(tasks)
         if self._needed is not None and self._context.state.user_pause is None:
             raise self._needed
+
+    def _end_unneeded_trials(self) -> None:
+        """Stop what the queue tests while nobody lands: nothing is queued, or the run is about to stop."""
+        if self._pool is not None and not any(isinstance(action, actions.LandTasks) for action in self._busy):
+            self._pool.end_all_trials()
 
     async def _wait_for_commands(self) -> None:
         """Wait until everything that people have sent so far is taken: one of them may raise the limit."""
@@ -255,8 +267,8 @@ class GoalRun:
                 await judge_attempt(context, roles, task)
             case actions.VerifyTask(task):
                 await verify_task(context, roles, task)
-            case actions.LandTasks(tasks):
-                await land_tasks(context, tasks)
+            case actions.LandTasks(tasks) if self._pool is not None:
+                await land_tasks(context, tasks, self._pool)
             case actions.ChooseRival(first, rivals):
                 await choose_rival(context, roles, first, rivals)
             case actions.CloseSlice(task):
@@ -321,12 +333,20 @@ class GoalRun:
             await end_run(context, outcome, reason, cause)
 
 
-async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> LandingResult:
-    """Return one round of the queue over these tasks, in this order."""
-    composer = build_landing_composer(context, tasks, FileRegenerator(context))
+async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPool) -> LandingResult:
+    """Return one round of the queue over these tasks; what it has tested and not landed stays in the pool."""
+    composer = build_landing_composer(context, tasks, FileRegenerator(context), pool.remade)
+    facts = list[CandidateFacts]()
+    for age, name in enumerate(tasks):
+        task = context.state.tasks[name]
+        if task.unit in composer.candidates:
+            facts.append(CandidateFacts(task.unit, pass_rate=1 / max(1, len(task.attempts)), age=age))
+    options = ParallelOptions(
+        lambda: context.command_slots,
+        reruns=context.config.gate.reruns,
+        failures=list_failures(context.state.trials, context.state.ejections),
+        is_serial=not context.action_order.gathers_news,
+    )
     head = await context.read_branch_tip() or context.state.run.base
-    lander = Lander(context.journal, UnionGate(context, head), context.branch, context.hooks)
-    round_name = f"round {len(context.state.trials) + 1}"
-    reruns = context.config.gate.reruns
-    targeting = TargetedSearchOptions(reruns=reruns, ejects_partners=False, lands_flaky=True)
-    return await lander.land_units(round_name, tuple(composer.candidates), composer, targeting)
+    lander = ParallelLander(context.journal, UnionGate(context, head), context.branch, pool, context.hooks)
+    return await lander.land_candidates(f"round {len(context.state.trials) + 1}", facts, composer, options)

@@ -6,13 +6,19 @@ from functools import partial
 from orchestrator.domain.ids import CommitId, TaskId, UnitId
 from orchestrator.engine.commits import build_task_message
 from orchestrator.engine.context import RunContext
-from orchestrator.queue.composition import ConflictResolver, MergeComposer
+from orchestrator.queue.composition import ConflictResolver, MergeComposer, RemadeFiles
 
 
 def build_landing_composer(
-    context: RunContext, tasks: Sequence[TaskId], resolver: ConflictResolver | None = None
+    context: RunContext,
+    tasks: Sequence[TaskId],
+    resolver: ConflictResolver | None = None,
+    remade: RemadeFiles | None = None,
 ) -> MergeComposer:
-    """Return what composes the candidates of tasks; conflicts that `resolver` can resolve are none."""
+    """Return what composes the candidates of tasks; conflicts that `resolver` can resolve are none.
+
+    What that made anew goes to `remade`, where it is given.
+    """
     candidates: dict[UnitId, CommitId] = {}
     for name in tasks:
         task = context.state.tasks[name]
@@ -26,4 +32,5 @@ def build_landing_composer(
         names_candidates=False,
         union=context.config.merge.union,
         resolver=resolver,
+        remade={} if remade is None else remade,
     )

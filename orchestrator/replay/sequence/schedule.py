@@ -1,7 +1,7 @@
 """From a recording to the order that a replay keeps to."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import (
@@ -9,10 +9,8 @@ from orchestrator.domain.event.landing import (
     LandingStarted,
     RewindFinished,
     RewindStarted,
-    TrialJudged,
     UnitEjected,
 )
-from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId, PurposeFacts, TaskId, UnitId
 from orchestrator.replay.recording import RecordedRun
@@ -43,7 +41,9 @@ class ReplaySchedule:
 
 
 @dataclass(frozen=True)
-class _BranchMove:
+class BranchMove:
+    """A move of the branch to `commit`; `begun` and `ended` are the places of its events."""
+
     begun: int
     ended: int
     commit: CommitId
@@ -63,11 +63,11 @@ def build_schedule(recording: RecordedRun) -> ReplaySchedule:
             named[name] = (_find_position(recorded, recording, moves), recorded.seq)
             by_seq[recorded.seq] = name
     rounds, superseded = [], {}
-    for number, one in enumerate(list_rounds(recording.events), start=1):
+    for number, one in enumerate(list_rounds(recording.events, moves), start=1):
         name = f"round {number} of the queue"
         named[name] = (one.first_seq - 0.25, one.first_seq)
-        rounds.append(QueueRound(name, tuple(one.units)))
-        superseded[name] = frozenset(by_seq[seq] for seq in one.result_seqs if seq in by_seq)
+        rounds.append(QueueRound(name, one.units))
+        superseded[name] = frozenset({by_seq[one.result_seq]} if one.result_seq in by_seq else ())
     ordered = sorted(named, key=lambda name: named[name])
     return ReplaySchedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
 
@@ -83,7 +83,7 @@ def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: se
     return True
 
 
-def _iterate_moves(events: Sequence[RecordedEvent]) -> Iterator[_BranchMove]:
+def _iterate_moves(events: Sequence[RecordedEvent]) -> Iterator[BranchMove]:
     """Yield the landings, and the restarts that took the branch back, in order."""
     begun: dict[CommitId, int] = {}
     for recorded in events:
@@ -91,10 +91,10 @@ def _iterate_moves(events: Sequence[RecordedEvent]) -> Iterator[_BranchMove]:
             case LandingStarted(new=commit) | RewindStarted(new=commit):
                 begun[commit] = recorded.seq
             case LandingFinished(new=commit) | RewindFinished(new=commit) if commit in begun:
-                yield _BranchMove(begun[commit], recorded.seq, commit)
+                yield BranchMove(begun[commit], recorded.seq, commit)
 
 
-def _find_position(recorded: RecordedEvent, recording: RecordedRun, moves: Sequence[_BranchMove]) -> float:
+def _find_position(recorded: RecordedEvent, recording: RecordedRun, moves: Sequence[BranchMove]) -> float:
     """Return the event's place in the order. What starts from the branch's tip stands where it looked at it."""
     base: CommitId | None = None
     match recorded.event:
@@ -122,7 +122,7 @@ def _find_planning_commit(events: Iterable[RecordedEvent], task: TaskId | None) 
     return None
 
 
-def _place_between_moves(seq: int, moved: int, moves: Sequence[_BranchMove]) -> float:
+def _place_between_moves(seq: int, moved: int, moves: Sequence[BranchMove]) -> float:
     """Return a position after the first `moved` moves of the branch, and before the next one."""
     if moved and seq < moves[moved - 1].ended:
         return moves[moved - 1].ended + 0.5
@@ -132,58 +132,28 @@ def _place_between_moves(seq: int, moved: int, moves: Sequence[_BranchMove]) -> 
     return seq
 
 
-@dataclass
+@dataclass(frozen=True)
 class RecordedRound:
-    """One round: `begun` and `ended` are events' places; `results` are the places of its landing and ejections."""
+    """What a round of the queue has to do: land these units together, or eject the last one of them.
 
-    name: str
+    It begins just before that is recorded, at `first_seq`: nothing in between can depend on it. `result_seq` is the
+    place of the event that ends it. Trials are not repeated as they were: some told nothing of what landed.
+    """
+
     first_seq: int
-    last_seq: int
-    units: list[UnitId] = field(default_factory=list)
-    has_trials: bool = False
-    result_seqs: list[int] = field(default_factory=list)
-
-    def add_event(self, recorded: RecordedEvent) -> None:
-        """Count an event in."""
-        match recorded.event:
-            case TrialJudged() as trial:
-                self.has_trials = True
-                self.units += [unit for unit in trial.units if unit not in self.units]
-            case UnitEjected() as ejected:
-                self.units += [ejected.unit] if ejected.unit not in self.units else []
-                self.result_seqs.append(recorded.seq)
-            case LandingFinished():
-                self.result_seqs.append(recorded.seq)
-        self.last_seq = recorded.seq
-
-    def is_continued_by(self, recorded: RecordedEvent) -> bool:
-        """Return True if the event belongs to this round.
-
-        Only a round with trials has a name of its own; the ejections of one without are recorded at one blow.
-        """
-        match recorded.event:
-            case LandingFinished():
-                return True
-            case TrialJudged() as trial:
-                return trial.round == self.name and not self.result_seqs
-            case UnitEjected() as ejected:
-                return ejected.round == self.name and (self.has_trials or recorded.seq == self.last_seq + 1)
-        return False
+    result_seq: int
+    units: tuple[UnitId, ...]
 
 
-def list_rounds(events: Iterable[RecordedEvent]) -> Sequence[RecordedRound]:
-    """Return the rounds that landed or ejected something, in order; one that a killed process began is in the next."""
+def list_rounds(events: Iterable[RecordedEvent], moves: Sequence[BranchMove]) -> Sequence[RecordedRound]:
+    """Return the landings and ejections, in order, each as a round of its own."""
+    begun = {move.ended: move.begun for move in moves}
     found: list[RecordedRound] = []
-    checks: dict[str, int] = {}
     for recorded in events:
         match recorded.event:
-            case CheckStarted(purpose_facts=PurposeFacts(kind="queue", detail="") as facts):
-                checks[facts.round] = recorded.seq
-            case TrialJudged(round=name) | UnitEjected(round=name):
-                if not found or not found[-1].is_continued_by(recorded):
-                    begun = checks.pop(name, recorded.seq)
-                    found.append(RecordedRound(name, max(begun, found[-1].last_seq + 1 if found else 0), recorded.seq))
-                found[-1].add_event(recorded)
-            case LandingFinished() if found:
-                found[-1].add_event(recorded)
-    return [one for one in found if one.result_seqs]
+            case UnitEjected() as ejected:
+                units = (*ejected.partners, ejected.unit)
+                found.append(RecordedRound(recorded.seq, recorded.seq, units))
+            case LandingFinished() as landing if landing.units:
+                found.append(RecordedRound(begun.get(recorded.seq, recorded.seq), recorded.seq, landing.units))
+    return found
