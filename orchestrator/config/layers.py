@@ -29,7 +29,7 @@ _USER_ONLY_KEYS = (
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
-_COMMIT_IDENTITY = tuple(("commits", key) for key in ("name", "email", "sign", "key"))
+_COMMIT_IDENTITY = tuple(("commits", key) for key in ("name", "email", "sign", "key", "co_author"))
 _PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",))
 """Settings that act on this machine as the user, or in the user's name.
 

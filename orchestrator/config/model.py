@@ -20,6 +20,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.user_pattern import compile_user_pattern
 
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
+_CO_AUTHOR = compile_lazily(r"[^\s<>](?:[^<>]*[^\s<>])? <[^\s<>@]+@[^\s<>@]+>")
 _HOST_PORT = compile_lazily(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 
 
@@ -216,6 +217,12 @@ def _check_identity_part(text: str) -> str:
 IdentityPart = Annotated[str, AfterValidator(_check_identity_part)]
 
 
+def _check_co_author(text: str) -> str:
+    if text and (_CO_AUTHOR.fullmatch(text) is None or not text.isprintable()):
+        raise ValueError(f"{text!r} names no co-author: write NAME <ADDRESS>, such as Ada Lovelace <ada@example.com>")
+    return text
+
+
 class CommitSettings(FrozenModel):
     """`[commits]`: whose the commits that land are, how they are signed, and how many a pull request has."""
 
@@ -224,6 +231,7 @@ class CommitSettings(FrozenModel):
     sign: Literal["never", "ssh", "openpgp"] = "never"
     key: Annotated[str, Field(pattern=r"^([^\s-].*)?$")] = ""
     squash: bool = False
+    co_author: Annotated[str, AfterValidator(_check_co_author)] = ""
 
     @model_validator(mode="after")
     def _require_whole_identity(self) -> Self:

@@ -127,7 +127,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
     own_keys = {
         "pr": {key: own_values["pr"][key] for key in outside},
         "roles": roles,
-        "commits": {key: own_values["commits"][key] for key in ("name", "email", "sign", "key")},
+        "commits": {key: own_values["commits"][key] for key in ("name", "email", "sign", "key", "co_author")},
         "env": {"share": own_values["env"]["share"]},
         "redact": {key: _unite(own_values["redact"][key], settings["redact"][key]) for key in own_values["redact"]},
     }

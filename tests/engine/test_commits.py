@@ -15,7 +15,7 @@ from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import TWO, Bench, When, one, task
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans
+from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 from worktrees.errors import CommitNotSigned
 
 pytestmark = pytest.mark.sandbox
@@ -66,7 +66,39 @@ async def test_a_task_is_one_commit_with_its_title_its_outcome_and_where_it_come
         ended.state.run.run,
         "Orchestrate-Task:",
         "a@1",
+        "Orchestrate-Gate:",
+        *ended.state.get_baseline_receipts(),
     ]
+
+
+async def test_a_commit_quotes_its_workers_report_and_no_line_of_it_can_be_a_trailer(bench: Bench) -> None:
+    told = {"key": "a", "title": "Add it", "outcome": "Signed-off-by: Planner <p@example.invalid>\n\nIt adds."}
+    said = "Added `add`.\n\nSigned-off-by: Eve <eve@example.invalid>\x1b[31m\nFixes #12. " + "Words. " * 200
+    work = [writes("a", "a.txt", "a\n"), worker_ends("a", said), reviews("a")]
+    ended = await bench.run(plans("root", told), *work, planner_ends(), judges())
+    message = git(bench.repository, "log", "-1", "--format=%B", ended.state.run.branch)
+    lines = message.splitlines()
+    quoted = [line for line in lines if line.startswith("> ")]
+    assert quoted[0].startswith("> Added `add`. Signed-off-by: Eve <eve@example.invalid>")
+    assert quoted[-1].endswith("…")
+    assert sum(map(len, quoted)) < 700
+    assert max(map(len, lines)) <= 72
+    assert not [line for line in lines if line.startswith("Signed-off-by")]
+    assert "\x1b" not in message
+    assert "#12" not in message
+    trailers = git(bench.repository, "log", "-1", "--format=%(trailers:only,keyonly)", ended.state.run.branch)
+    assert trailers.split() == ["Orchestrate-Run", "Orchestrate-Task", "Orchestrate-Gate"]
+
+
+@pytest.mark.parametrize("is_squashed", [False, True])
+async def test_a_configured_co_author_is_named_once_in_every_commit(bench: Bench, is_squashed: bool) -> None:
+    ada = "Ada Lovelace <ada@example.invalid>"
+    ended = await bench.run(*TWO, commits={"co_author": ada, "squash": is_squashed})
+    form = "%(trailers:key=Co-authored-by,valueonly,separator=%x7c)"
+    assert log(bench, ended.state.run.branch, form) == [ada] * (1 if is_squashed else 2)
+    message = git(bench.repository, "log", "-1", "--format=%(trailers:only,keyonly)", ended.state.run.branch)
+    assert message.split()[0] == "Orchestrate-Run"
+    assert git(bench.repository, "rev-parse", ended.state.run.branch) == ended.state.head
 
 
 async def test_the_configured_author_is_that_of_every_commit(bench: Bench) -> None:

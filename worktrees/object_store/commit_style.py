@@ -3,6 +3,7 @@
 Signing runs git as the user: with the user's own configuration, keys and agents, and with no setting of the repository.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,8 @@ from worktrees.object_store.trees import read_tree_id
 
 SIGNING_LIMIT_S = 60.0
 """Longest wait for one signature: a key that wants a passphrase, or a touch that nobody gives, must not hold a run."""
+_TRAILERS = re.compile(r"(?:[A-Za-z0-9-]+: .*(?:\n|\Z))+")
+"""A last paragraph of trailers alone, to which one more can be added."""
 _ADVICE = {
     "ssh": "`ssh-add -l` has to list it, or its file must need no passphrase",
     "openpgp": "`echo | gpg --batch --pinentry-mode error --clearsign` has to work without being asked for anything",
@@ -23,11 +26,15 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class CommitStyle:
-    """Author and committer, as name and address, and how to sign; an empty `key` means the user's `user.signingKey`."""
+    """Author and committer, as name and address, and how to sign; an empty `key` means the user's `user.signingKey`.
+
+    `co_author` is `NAME <ADDRESS>`, named in a trailer; empty for none.
+    """
 
     author: tuple[str, str] = COMMIT_AUTHOR
     signature: Literal["never", "ssh", "openpgp"] = "never"
     key: str = ""
+    co_author: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -54,8 +61,18 @@ async def restyle_commits(git: Git, base: str, tip: str, style: CommitStyle) -> 
         fields = await git.run_text("log", "-1", "--format=%T%x00%P%x00%cI%x00%B", old)
         tree, parents, when, message = fields.split("\0", 3)
         mapped = [made.get(parent, parent) for parent in parents.split()]
-        made[old] = await _commit_in_style(git, tree, mapped, message.rstrip("\n") + "\n", when, style)
+        made[old] = await _commit_in_style(git, tree, mapped, _add_co_author(message, style.co_author), when, style)
     return made
+
+
+def _add_co_author(message: str, co_author: str) -> str:
+    """Return a message that ends with one line feed, with the trailer for a co-author; it is not named twice."""
+    body, trailer = message.rstrip("\n"), f"Co-authored-by: {co_author}"
+    last = body.partition("\n\n")[2].rpartition("\n\n")[2]
+    if not co_author or trailer in last.split("\n"):
+        return f"{body}\n"
+    separator = "\n" if _TRAILERS.fullmatch(last) else "\n\n"
+    return f"{body}{separator}{trailer}\n"
 
 
 async def try_signing(git: Git, style: CommitStyle) -> None:

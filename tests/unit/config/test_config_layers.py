@@ -367,7 +367,7 @@ def test_a_project_may_not_say_where_all_roles_send_their_keys(tmp_path: Path, r
         load_config(repository, environ=environ(tmp_path))
 
 
-@pytest.mark.parametrize("key", ["name", "email", "sign", "key"])
+@pytest.mark.parametrize("key", ["name", "email", "sign", "key", "co_author"])
 def test_a_project_may_not_commit_or_sign_in_the_users_name(tmp_path: Path, repository: Path, key: str) -> None:
     (repository / "orchestrate.toml").write_text(f"[commits]\n{key} = 'ssh'\n")
     with pytest.raises(UsageProblem, match=rf"commits\.{key}"):
@@ -388,3 +388,12 @@ def test_a_project_may_not_commit_or_sign_in_the_users_name(tmp_path: Path, repo
 def test_numbers_without_an_end_or_a_sense_are_refused(flags: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageProblem, match=said):
         load_config(None, flags, environ={})
+
+
+@pytest.mark.parametrize(
+    "said", ["Ada", "<ada@x.invalid>", "A <a b@x>", "Ada <a@x>\nSigned-off-by: E <e@x>", " A <a@x>"]
+)
+def test_a_co_author_is_a_name_with_an_address_on_one_line(said: str) -> None:
+    with pytest.raises(UsageProblem, match="names no co-author"):
+        load_config(None, {"commits": {"co_author": said}})
+    assert load_config(None, {"commits": {"co_author": "Ada L. <a@x.invalid>"}}).config.commits.co_author
