@@ -17,7 +17,8 @@ EFFECTS: Mapping[str, str] = {
     "rewind": "Done if the PR branch has left the commit that a restart leaves behind, else abandoned and moved again.",
     "ref": "Abandoned and set again: setting a ref twice to the same commit is the same as once.",
     "pr": "Abandoned and opened again: the forge finds the pull request of the branch and updates it.",
-    "merge": "Abandoned and merged again: the forge merges that very commit only, and says so where it has.",
+    "merge": "In this repository done if the target holds the commit; else abandoned and merged again: a forge merges "
+    "that very commit only and says so where it has, and a branch here moves by compare-and-swap.",
     "close": "Abandoned and closed again: the forge finds its comment, and a closed pull request stays closed.",
     "push": "Done if the remote's branch holds the commit, else abandoned and pushed again: never by force.",
     "hook": "Abandoned: a before_* hook runs again when its point comes again, an after_* hook at most once.",

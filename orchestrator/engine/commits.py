@@ -92,6 +92,14 @@ def _quote_words(text: str, mark: str, room: int) -> list[str]:
     return textwrap.wrap(words, _WIDTH, initial_indent=_QUOTE + mark, subsequent_indent=indent, break_on_hyphens=False)
 
 
+def build_merge_message(state: RunState, branch: str, target: str) -> str:
+    """Return the message of the commit that brings a run's branch together with what its target holds meanwhile."""
+    gates = [f"Orchestrate-Gate: {check}" for check in sorted(state.get_baseline_receipts())]
+    trailers = "\n".join((f"Orchestrate-Run: {state.run.run}", *gates))
+    goal = _wrap_paragraphs(state.run.goal)
+    return "\n\n".join(filter(None, (format_subject(f"Merge {branch} into {target}"), goal, trailers))) + "\n"
+
+
 def build_squash_message(state: RunState, title: str, subjects: list[str]) -> str:
     """Return the message of the one commit that stands for all those with these subjects."""
     listed = "\n".join(textwrap.fill(one, _WIDTH, initial_indent="- ", subsequent_indent="  ") for one in subjects)

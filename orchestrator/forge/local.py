@@ -33,6 +33,8 @@ class LocalForge:
     """A `ports.Forge` for a repository without a forge, or for people who want to look first."""
 
     name = LOCAL_FORGE
+    has_checks = False
+    moves_local_targets = True
 
     def __init__(self, git: Git, directory: Path, when: str) -> None:
         self._git = git
@@ -54,8 +56,8 @@ class LocalForge:
         return ()
 
     async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
-        """Refuse: your branches are yours to move."""
-        raise PersonNeeded(f"{ref} is yours to merge: nothing here moves a branch of yours (git merge {commit[:12]})")
+        """Refuse: only a run that has judged what lands may move a branch of yours."""
+        raise PersonNeeded(f"{ref} is yours to merge: git merge {commit[:12]}")
 
     async def close_pull_request(self, ref: str, comment: str) -> None:
         """Do nothing: the pull request stays a ref with its history."""

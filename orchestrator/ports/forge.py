@@ -56,6 +56,14 @@ class Forge(Protocol):
     def name(self) -> str:
         """The forge's name in events and results."""
 
+    @property
+    def has_checks(self) -> bool:
+        """True if the forge runs checks, by which it is told what is green; else the gate alone tells it."""
+
+    @property
+    def moves_local_targets(self) -> bool:
+        """True if a pull request is merged by moving a branch of this repository, which the engine does itself."""
+
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch. Idempotent."""
 

@@ -13,11 +13,18 @@ from orchestrator.replay.sequence.milestone_order import ReplayStopped
 class RecordedForge:
     """A `ports.Forge` that opens on another one, and knows of all else what was recorded."""
 
+    moves_local_targets = False
+
     def __init__(self, forge: Forge, events: Sequence[RecordedEvent]) -> None:
         recorded_events = list(map(attrgetter("event"), events))
         self._forge = forge
         self._checks = {event.commit: event.checks for event in recorded_events if isinstance(event, ChecksSeen)}
         self._merged = {event.commit: event.new for event in recorded_events if isinstance(event, PrMerged)}
+
+    @property
+    def has_checks(self) -> bool:
+        """False if the recording merged what no checks were seen of: it was the gate that told it."""
+        return bool(self._checks) or not self._merged
 
     @property
     def name(self) -> str:

@@ -44,6 +44,7 @@ SOME = {
         *("landing.before-done", "pr.before-done"),
     ),
     stories.restarted: ("rewind.before-done", "rewind.after-intent"),
+    stories.merged: ("merge.before-done", "merge.after-intent"),
     stories.clashing: ("ref.after-intent:2", "ref.after-done:2"),
     stories.rivals: ("model.after-intent:8", "model.before-done:8"),
     stories.verified: ("check.before-done:2", "tool.before-done:2", "candidate.before-done:3"),
@@ -61,6 +62,7 @@ EVERY = ("landing", "ref", "push", "pr", "setup", "inbox")
 ALL = {
     stories.goal_of_eight: (),
     stories.restarted: ("ref", "landing"),
+    stories.merged: ("merge",),
     stories.verified: ("check", "tool", "model"),
     stories.migration: (),
     stories.tail: (),

@@ -53,6 +53,8 @@ class MemoryForge:
     looks: dict[str, int] = field(default_factory=dict)
     merges: int = 0
     name: str = "memory"
+    has_checks: bool = True
+    moves_local_targets: bool = False
 
     async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         found = [pull for pull in self.pulls if pull.state == "open" and pull.request.head == request.head]

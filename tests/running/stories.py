@@ -12,7 +12,7 @@ from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start
 from tests.running.migrating import words as texts
-from tests.running.projects import GATE, calculator, repository, shop
+from tests.running.projects import GATE, calculator, git, repository, shop
 from tests.running.remotes import bare
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 from tests.running.shards import project
@@ -115,6 +115,18 @@ def goal(place: Path, *others: str, corrections: Sequence[ScriptedReply] = ()) -
     models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
     words = ("run", "better sums", "--gate", GATE, "--set", "gate.report=unittest", *models)
     return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
+
+
+def merged(place: Path) -> Start:
+    """A goal whose pull request is merged into a branch of the repository."""
+    root = calculator(place / "repo")
+    git(root, "branch", "release")
+    items = [plans("root", {"key": "a"}), writes("a", "a.txt", "a\n"), worker_ends("a"), reviews("a"), planner_ends()]
+    model = write_script(place / "script.json", [*items, judges()])
+    models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
+    merge = ("--target", "release", "--set", "pr.merge=when-green")
+    words = ("run", "merge it", "--gate", GATE, "--set", "gate.report=unittest", *merge, *models)
+    return Start(words, ("--repo", str(root), "--state", str(place / "state")), place, environment(place))
 
 
 def restarted(place: Path) -> Start:

@@ -1,6 +1,6 @@
 """The user's own repository: where it is, what it has checked out, what differs. Nothing in it is ever changed here."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,14 +86,25 @@ class GitRepository:
         return tuple(sorted({escape_path(entry[3:]) for entry in status.text.split("\0") if entry}))
 
     def list_checked_out_branches(self) -> Mapping[str, Path]:
-        """Return each branch that some checkout of the repository has checked out, and where."""
+        """Return each branch that some checkout of the repository has checked out or is rebasing, and where."""
         listing = self.git.run_sync("worktree", "list", "--porcelain", "-z").text
-        found = {}
+        found = dict(self._iterate_rebased_branches())
         for record in listing.split("\0\0"):
             fields = dict(line.partition(" ")[::2] for line in record.split("\0"))
             if "branch" in fields:
                 found[fields["branch"].removeprefix(_BRANCH)] = Path(fields["worktree"])
         return found
+
+    def _iterate_rebased_branches(self) -> Iterator[tuple[str, Path]]:
+        """Yield the branches of rebases under way, which git does not call checked out, and where."""
+        places = [(self.common_dir, self.common_dir.parent)]
+        for linked in sorted((self.common_dir / "worktrees").glob("*/gitdir")):
+            places.append((linked.parent, Path(linked.read_text(errors="surrogateescape").strip()).parent))
+        for directory, place in places:
+            for name in ("rebase-merge", "rebase-apply"):
+                file = directory / name / "head-name"
+                if file.is_file():
+                    yield file.read_text(errors="surrogateescape").strip().removeprefix(_BRANCH), place
 
     def read_driver_overrides(self) -> tuple[Setting, ...]:
         """Return the settings that switch off the drivers that the configuration names now.

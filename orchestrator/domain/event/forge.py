@@ -21,9 +21,14 @@ class ChecksSeen(PullRequestFact, Event, kind="checks.seen"):
 
 
 class PrMerging(PullRequestFact, Intent, kind="merge.started"):
-    """The pull request is about to be merged, if its head is still this commit."""
+    """The pull request is about to be merged, if its head is still this commit.
+
+    In this repository the branch `target` is to be moved to `new`; a forge moves its own, and says where to afterwards.
+    """
 
     commit: CommitId
+    target: str = ""
+    new: CommitId | None = None
 
 
 class PrMerged(PullRequestFact, Done, kind="merge.finished"):

@@ -19,6 +19,7 @@ from orchestrator.domain.text.sanitization import sanitize_markdown, sanitize_ti
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, format_answer
 from orchestrator.engine.pull_request.left_tips import is_left_tip
+from orchestrator.engine.pull_request.local_merge import merge_into_local_target
 from orchestrator.engine.pull_request.squash import squash_landed_commits
 from orchestrator.errors import EnvironmentProblem, PersonNeeded
 from orchestrator.ports.effect import record_effect
@@ -174,16 +175,18 @@ _SHOWN = 10
 
 
 async def merge_when_green(context: RunContext) -> None:
-    """Merge the pull request of a run whose contract is met, where that is asked for and checks show that it is green.
+    """Merge the pull request of a run whose contract is met, where that is asked for and it is known to be green.
+
+    That is told by the forge's checks, or in this repository by the gate.
 
     Raises:
-        PersonNeeded: a person has to answer first, or the forge does not let it be merged.
-        EnvironmentProblem: the forge cannot be reached.
+        PersonNeeded: a person has to answer first, or the forge, or the state of the target, does not let it be merged.
+        EnvironmentProblem: the forge cannot be reached, or the gate could not be run.
     """
     pr = context.state.pr
     if context.config.pr.merge != "when-green" or pr is None or _is_merged(context.state, pr):
         return
-    if unmet := _find_missing_green(context.state, pr):
+    if context.forge.has_checks and (unmet := _find_missing_green(context.state, pr)):
         await record_notice_once(context.journal, unmet)
         return
     if context.config.approval.mode == "pr":
@@ -192,7 +195,10 @@ async def merge_when_green(context: RunContext) -> None:
             why = f"rejected by {format_answer(answer)}"
             await record_notice_once(context.journal, _build_refusal(NoticeCode.MERGE_DENIED, pr, why))
             return
-    await _merge(context, pr)
+    if context.forge.moves_local_targets:
+        await merge_into_local_target(context, pr)
+    else:
+        await _merge(context, pr)
 
 
 def is_being_merged(state: RunState, head: CommitId) -> bool:

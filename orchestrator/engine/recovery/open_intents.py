@@ -8,11 +8,13 @@ from orchestrator.agent.model_calls import build_call_failure
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.external import NotificationSending, NotificationSent, PushFinished, PushStarted
+from orchestrator.domain.event.forge import PrMerged, PrMerging
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, RewindStarted
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.goal.restart import build_next_events, finish_rewind
+from orchestrator.engine.pull_request.local_merge import has_local_merge_arrived
 from orchestrator.engine.pull_request.proposal import has_push_arrived
 from worktrees.object_store.merge import is_ancestor
 from worktrees.object_store.packs import find_existing_objects
@@ -37,6 +39,8 @@ async def _settle_intent(context: RunContext, intent: Intent) -> Event:
             return LandingFinished(**intent.model_dump(include={"key", "branch", "new", "tree", "units", "parts"}))
         case PushStarted() if await has_push_arrived(context, intent):
             return PushFinished(**intent.model_dump(include={"key", "remote", "branch", "commit"}))
+        case PrMerging() if await has_local_merge_arrived(context, intent):
+            return PrMerged(**intent.model_dump(include={"key", "forge", "ref", "commit", "new"}))
         case NotificationSending() if intent.channel != "dir":
             detail = "the engine died while it was being sent"
             same = intent.model_dump(include={"key", "channel", "through"})

@@ -27,6 +27,8 @@ class GitHubForge:
     """
 
     name = "github"
+    has_checks = True
+    moves_local_targets = False
 
     def __init__(self, api: GitHubApi, run: RunId) -> None:
         self._api = api

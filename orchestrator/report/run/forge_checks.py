@@ -63,7 +63,10 @@ def render_forge_lines(state: RunState) -> Iterator[str]:
             if check.state == "failed":
                 yield f"  ✗ {to_one_line(check.name)}  {to_one_line(check.url)}".rstrip()
     if state.merged is not None:
-        yield f"merged: {state.run.target or 'its target'} on {state.merged.forge} stands at {state.merged.new[:12]}"
+        target, place = state.run.target or "its target", f"on {state.merged.forge}"
+        if state.merged.forge == LOCAL_FORGE:
+            place = "of this repository"
+        yield f"merged: {target} {place} stands at {state.merged.new[:12]}"
 
 
 def describe_merging(state: RunState) -> str:
