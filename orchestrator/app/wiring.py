@@ -36,6 +36,7 @@ from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hooks.runner import HookRunner
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.maintenance import JournalMaintenance
+from orchestrator.journal.receipt_directory import ReceiptDirectory
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.gate.check_runner import CheckRunner
 from orchestrator.judge.gate.harness import HarnessGate
@@ -291,7 +292,15 @@ class _RunOpening:
 
     def _build_check_runner(self, hands: Hands) -> CheckRunner:
         output_bytes = self.config.hands.output_mb * 1024 * 1024
-        return CheckRunner(hands, self.journal, output_bytes, has_canaries=self.config.gate.canaries)
+        canaries, archive = self.config.gate.canaries, self._open_receipts()
+        return CheckRunner(hands, self.journal, output_bytes, has_canaries=canaries, archive=archive)
+
+    def _open_receipts(self) -> ReceiptDirectory | None:
+        """Return the receipts of earlier runs; None for a migration, and where commands could write them themselves."""
+        gate, is_unsafe = self.config.gate, self.config.hands.without_sandbox or self.journal.state.is_unsafe
+        if self.recipe or is_unsafe or not gate.reuse_days:
+            return None
+        return ReceiptDirectory.open_for(self.location.state.path, gate.reuse_days, gate.reuse_mb)
 
     async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
         """Open the roles on their models; None for a recipe without models."""

@@ -97,6 +97,8 @@ class GateSettings(FrozenModel):
     mutants: NotNegative = 0
     canaries: bool = True
     new_tests: Literal["red", "flag", "off"] = "red"
+    reuse_days: Annotated[int, Field(ge=0, le=366)] = 0
+    reuse_mb: Positive = 256
 
     def build_checks(self) -> tuple[CheckSpec, ...]:
         """Return the gate as checks; empty when no command is configured."""

@@ -12,7 +12,8 @@ EFFECTS: Mapping[str, str] = {
     "model": "Booked as possibly billed (`model.failed`, error `lost`) and asked again with the same request.",
     "tool": "Abandoned: the workspace goes back to the tree of the last whole turn, and the turn's tools run again, "
     "but for a call that a person stopped.",
-    "check": "Abandoned and run again in a fresh workspace: only a recorded receipt counts.",
+    "check": "Abandoned and run again in a fresh workspace, or taken over from an earlier run: only a recorded receipt "
+    "counts.",
     "landing": "Done if the PR branch holds the commit, else abandoned: the branch moves by compare-and-swap.",
     "rewind": "Done if the PR branch has left the commit that a restart leaves behind, else abandoned and moved again.",
     "ref": "Abandoned and set again: setting a ref twice to the same commit is the same as once.",

@@ -22,6 +22,7 @@ from orchestrator.hands.files.session_folder import find_old_logs
 from orchestrator.hands.local import build_worktree_pool
 from orchestrator.journal.locations.disk_usage import measure_tree_bytes
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.receipt_directory import ReceiptDirectory
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
@@ -51,7 +52,8 @@ class CollectionRequest:
 class CollectionResult(Document, frozen=False, schema="orchestrate.gc/1"):
     """The output of `gc`: what was removed, or would be. `kept` are the runs past retention that stay, and why.
 
-    `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
+    `receipts` is how many kept for later runs are too old to be used. `locks` are refs of ours that dead processes
+    had locked, `locked` tells of the lock files that stay and the way on.
     """
 
     dry_run: bool
@@ -63,6 +65,7 @@ class CollectionResult(Document, frozen=False, schema="orchestrate.gc/1"):
     locks: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
     deps: tuple[str, ...] = ()
+    receipts: int = 0
     kept: tuple[KeptRun, ...] = ()
     freed_bytes: int = 0
 
@@ -113,6 +116,7 @@ class _Collection:
         self._pool = build_worktree_pool(project.repository, project.state.path)
         self._state = project.state
         self._limits = project.config.gc
+        self._gate = project.config.gate
         self._named = named
         last_writes = [(run.run, _read_last_write(run)) for run in project.state.list_runs()]
         self._expired = select_expired_runs(last_writes, datetime.now(UTC), project.config.gc)
@@ -159,10 +163,18 @@ class _Collection:
             self.result.logs = tuple(folder.name for folder in logs)
             store = DepsStore(self._state.path / DEPS_DIRECTORY)
             await self._remove_dependency_sets(store, self._limits.keep_days * _DAY_S)
+        await self._remove_old_receipts()
         for run in self._select_runs(self._expired - self._named):
             await self._remove_caches(run)
         for path in _list_children(self._state.path / "runs"):
             await self._remove_unstarted_run(RunDirectory(path))
+
+    async def _remove_old_receipts(self) -> None:
+        """Remove what runs have kept of their receipts for later ones, where it is too old to be taken over."""
+        receipts = ReceiptDirectory.open_for(self._state.path, self._gate.reuse_days, self._gate.reuse_mb)
+        old = await to_thread.run_sync(receipts.list_old_files)
+        await self._remove_paths(old)
+        self.result.receipts = len(old)
 
     async def _remove_dependency_sets(self, store: DepsStore, unused_s: float) -> None:
         """Remove dependency sets that no run has used for `unused_s` seconds."""

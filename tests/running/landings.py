@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
-from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, RunStarted
+from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckReused, RunStarted
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.journal.storage.event_reader import EventReader
 
-_KINDS = ("run.started", "baseline.recorded", "check.finished", "trial.judged", "landing.finished")
+_KINDS = ("run.started", "baseline.recorded", "check.finished", "check.reused", "trial.judged", "landing.finished")
 _KEPT_ASIDE = re.compile(r"damaged-\d+")
 """Where `repair` puts what it could not read."""
 _Looks = tuple[int, int, int, int]
@@ -100,7 +100,7 @@ def landing_problems(journal: Path) -> Iterator[str]:
                     run = started
                 case BaselineRecorded(receipts=keys):
                     baseline = keys
-                case CheckFinished(receipt=receipt):
+                case CheckFinished(receipt=receipt) | CheckReused(receipt=receipt):
                     receipts[receipt.key] = receipt
                 case TrialJudged() as trial if trial.difference.is_green:
                     green.add(trial.tree)

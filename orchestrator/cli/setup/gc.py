@@ -52,6 +52,7 @@ def _render_removed(removed: CollectionResult) -> Iterator[str]:
         "outputs": removed.logs,
         "caches": removed.caches,
         "dependencies": removed.deps,
+        "receipts": range(removed.receipts),
         "stale locks": removed.locks,
     }
     counts = []

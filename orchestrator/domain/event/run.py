@@ -80,6 +80,12 @@ class CheckFinished(Done, kind="check.finished"):
     receipt: Receipt
 
 
+class CheckReused(Done, kind="check.reused"):
+    """A check need not run: a receipt of an earlier run counts, of the same check, tree and environment."""
+
+    receipt: Receipt
+
+
 class FlakesSeen(Event, kind="flakes.seen"):
     """Two runs of one check on one tree disagreed on these tests: they say nothing for certain about any change."""
 

@@ -81,7 +81,7 @@ def _(event: run.BaselineRecorded, state: RunState) -> None:
 
 
 @apply_run_event.register
-def _(event: run.CheckFinished, state: RunState) -> None:
+def _(event: run.CheckFinished | run.CheckReused, state: RunState) -> None:
     state.receipts[event.receipt.key] = event.receipt
 
 

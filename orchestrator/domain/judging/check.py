@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import TreeId, parse_check_name
+from orchestrator.domain.ids import RunId, TreeId, parse_check_name
 from orchestrator.domain.sandbox.world import World
 from orchestrator.domain.text.blob_text import Text
 
@@ -143,6 +143,13 @@ _ENDINGS = {
 }
 
 
+class ReceiptOrigin(FrozenModel):
+    """The run that made a receipt which another run took over, and its key there."""
+
+    run: RunId
+    key: str
+
+
 class Receipt(FrozenModel):
     """The record of one run of a check on one tree.
 
@@ -153,6 +160,7 @@ class Receipt(FrozenModel):
     `environment` hashes what besides the tree decides the outcome. `seconds` is wall time. `argv` is the sha256 of
     the line that the shell was given, with what the harness put before the command; old journals do not have it.
     `world` is what the command saw of machine and user, drawn for this run; None where it saw the machine itself.
+    `origin` says which earlier run made it, None where it is this run's own.
     """
 
     key: str
@@ -171,6 +179,7 @@ class Receipt(FrozenModel):
     narrows: str | None = None
     output: Text = Field(default_factory=Text)
     world: World | None = None
+    origin: ReceiptOrigin | None = None
 
     @property
     def kind(self) -> str:

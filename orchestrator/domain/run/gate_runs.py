@@ -32,6 +32,8 @@ def count_gate_runs(state: RunState, receipts: Iterable[Receipt]) -> GateRuns:
     """Return the number of runs behind some receipts of a run."""
     checks, whole, partial = state.get_baseline_receipts().keys(), 0, 0
     for receipt in receipts:
+        if receipt.origin is not None:
+            continue  # it was taken over from an earlier run
         is_of_gate = receipt.check in checks or receipt.kind in _OTHER_NAMES
         if is_of_gate and receipt.narrows is None:
             whole += 1

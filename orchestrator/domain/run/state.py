@@ -342,7 +342,12 @@ class RunState:
     @property
     def test_runs(self) -> int:
         """The number of the harness's runs of checks, without those of its own tests in place of the project's."""
-        return sum(receipt.kind != CANARY_CHECK for receipt in self.receipts.values())
+        return sum(receipt.kind != CANARY_CHECK and receipt.origin is None for receipt in self.receipts.values())
+
+    @property
+    def reused_receipts(self) -> int:
+        """The number of receipts that were taken over from earlier runs."""
+        return sum(receipt.origin is not None for receipt in self.receipts.values())
 
     def iterate_lineage(self, task: TaskId | None) -> Iterator[TaskId]:
         """Yield a task and the tasks above it, up to the root; nothing for None or a task that does not exist."""

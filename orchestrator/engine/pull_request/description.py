@@ -9,7 +9,7 @@ from orchestrator.domain.run.criterion_status import CriterionStatus, list_crite
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
-from orchestrator.domain.text.listing import format_count, limit_lines
+from orchestrator.domain.text.listing import add_lead, format_count, limit_lines
 from orchestrator.domain.text.sanitization import format_code_span, sanitize_markdown, to_one_line
 
 _SHOWN = 20
@@ -137,6 +137,7 @@ def _format_counts(receipt: Receipt | None) -> str:
 
 def format_cost_section(state: RunState) -> str:
     """Return what the run spent."""
-    spent = state.spend.total
+    spent, earlier = state.spend.total, str(state.reused_receipts or "")
     calls = f"{spent.calls} model calls, {spent.tokens:,} tokens, cost {spent.cost_text}"
-    return f"### Cost\n\n{state.test_runs} test runs; {calls}\n\nRun `{state.run.run}`, base `{state.run.base}`."
+    runs = f"{state.test_runs} test runs{add_lead(', and so many taken over from earlier runs: ', earlier)}"
+    return f"### Cost\n\n{runs}; {calls}\n\nRun `{state.run.run}`, base `{state.run.base}`."

@@ -25,7 +25,8 @@ from orchestrator.judge.gate.check_command import (
 )
 from orchestrator.judge.gate.drawn_names import draw_names
 from orchestrator.judge.gate.flakiness import find_new_flakes
-from orchestrator.judge.gate.run_traces import store_run_trace
+from orchestrator.judge.gate.receipt_reuse import ReceiptReuse
+from orchestrator.judge.gate.run_traces import read_run_trace, store_run_trace
 from orchestrator.judge.guard.guard_plan import (
     NOT_DECISIVE,
     GuardPlan,
@@ -40,6 +41,7 @@ from orchestrator.judge.guard.sealed_report import SealedReports
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import CommandEnding, CommandResult, Hands
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.receipt_archive import ReceiptArchive
 
 _ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024
@@ -56,11 +58,21 @@ class CheckedTree(NamedTuple):
 class CheckRunner:
     """Runs checks in the hands of this host and books each run in the ledger."""
 
-    def __init__(self, hands: Hands, ledger: Ledger, output_bytes: int, *, has_canaries: bool = True) -> None:
+    def __init__(
+        self,
+        hands: Hands,
+        ledger: Ledger,
+        output_bytes: int,
+        *,
+        has_canaries: bool = True,
+        archive: ReceiptArchive | None = None,
+    ) -> None:
+        """Run checks in these hands; with an `archive` receipts come from earlier runs, and go to later ones."""
         self._hands = hands
         self._ledger = ledger
         self._output_bytes = output_bytes
         self._planner = GuardPlanner(ledger, has_canaries=has_canaries)
+        self._reuse = ReceiptReuse(archive, ledger, has_canaries=has_canaries) if archive else None
 
     @property
     def environment(self) -> str:
@@ -70,6 +82,24 @@ class CheckRunner:
     def record_calls(self, tree: TreeId, modules: Sequence[str]) -> None:
         """Let guarded checks on a tree record calls of the functions in these modules, by their paths."""
         self._planner.record_calls(tree, modules)
+
+    async def take_earlier_receipt(self, spec: CheckSpec, checked: CheckedTree) -> Receipt | None:
+        """Take over the receipt that an earlier run made of the same check on the same tree; None if there is none."""
+        if self._reuse is None:
+            return None
+        _, tree, purpose = checked
+        facts = await self._planner.list_guard_facts(spec, tree, self.environment)
+        receipt = await self._reuse.take_receipt(spec, tree, self.environment, facts, build_check_key(spec), purpose)
+        trace = await read_run_trace(self._ledger, receipt) if receipt else None
+        if trace is not None and self._planner.is_base(tree):
+            await self._planner.announce_doubts(trace.guards)
+        return receipt
+
+    async def keep_receipt(self, spec: CheckSpec, receipt: Receipt) -> None:
+        """Keep a receipt that was just made for later runs, where they may have it."""
+        if self._reuse is not None:
+            facts = await self._planner.list_guard_facts(spec, receipt.tree, self.environment)
+            await self._reuse.keep_receipt(spec, receipt, facts)
 
     async def run_check(self, spec: CheckSpec, checked: CheckedTree, *, narrows: str | None = None) -> Receipt:
         """Run the check on a clean checkout of a tree, guarded where its runner is pytest.

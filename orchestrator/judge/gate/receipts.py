@@ -53,18 +53,24 @@ class Receipts:
     async def get_receipt(self, spec: CheckSpec, tree: CheckedTree, *, is_fresh: bool = False) -> Receipt:
         """Return the newest receipt of a check on a tree; with `is_fresh`, or if none counts, of a new run.
 
+        Where this run has none that of an earlier run counts, but not with `is_fresh`.
+
         Raises:
             EnvironmentProblem: the check could not be started.
         """
         runs, tries = self.list_runs(spec, tree.tree), 0
         is_known = bool(runs) and not is_fresh and await self.has_outcomes(runs[-1])
         receipt = runs[-1] if is_known else None
+        if not runs and not is_fresh:
+            receipt = await self._runner.take_earlier_receipt(spec, tree)
         while receipt is None or (receipt.status != ReceiptStatus.COMPLETED and tries < MAX_INFRASTRUCTURE_TRIES):
             receipt = await self._runner.run_check(spec, tree)
             tries += 1
         if receipt.status == ReceiptStatus.NOT_STARTED:
             why = receipt.problem or "nothing was said of why"
             raise EnvironmentProblem(f"the check `{spec.run}` could not be started, {tries} times in a row: {why}")
+        if tries:
+            await self._runner.keep_receipt(spec, receipt)
         return receipt
 
     async def run_narrow_check(self, narrow: CheckSpec, tree: CheckedTree, whole: CheckSpec) -> Receipt:

@@ -1,5 +1,6 @@
 """The decision how a run of a check is guarded, from what its run on the base has shown, and what came of it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +22,8 @@ from orchestrator.judge.reports.pytest_text import find_early_stop
 from orchestrator.ports.hands import CommandResult
 from orchestrator.ports.ledger import Ledger, record_notice_once
 
-_GUARDED_FORMATS = frozenset({ReportFormat.AUTO, ReportFormat.JUNIT})
+GUARDED_FORMATS = frozenset({ReportFormat.AUTO, ReportFormat.JUNIT})
+"""The formats of which a check may be one of pytest's, which can be guarded."""
 NOT_ASKED = "the check reports in a format of its own, or tells only its exit code"
 NO_RUNNER = "no pytest of version 7 or later reported to the guard"
 NOT_LOADED = "pytest could not load the guard: does the command set PYTHONPATH itself, or run Python with -I?"
@@ -83,12 +85,27 @@ class GuardPlanner:
         """
         self._recorded[tree] = tuple(paths)
 
+    async def list_guard_facts(self, spec: CheckSpec, tree: TreeId, environment: str) -> tuple[str, ...]:
+        """Return what tells apart how a check's first run on a tree is guarded; nothing for the base, or without guard.
+
+        That is what the run on the base has shown, and the modules of whose functions calls are recorded.
+        """
+        if spec.report not in GUARDED_FORMATS or self.is_base(tree):
+            return ()
+        base = self._find_base_receipt(spec, environment, None)
+        trace = (await read_run_trace(self._ledger, base) if base else None) or RunTrace()
+        facts = []
+        for guard in trace.guards:
+            plugins = sorted(plugin.name for plugin in guard.plugins)
+            facts.append(json.dumps([plugins, bool(guard.doubts), guard.is_exit_hidden]))
+        return (*facts, *self._recorded.get(tree, ()))
+
     async def plan_guard(self, spec: CheckSpec, tree: TreeId, environment: str, narrows: str | None) -> GuardPlan:
         """Return the guard for a check on a tree in an environment; `narrows` is the key of the check that it narrows.
 
         A narrow check is guarded as the whole one is.
         """
-        if spec.report not in _GUARDED_FORMATS:
+        if spec.report not in GUARDED_FORMATS:
             return GuardPlan(unguarded=NOT_ASKED)
         base = self._find_base_receipt(spec, environment, narrows)
         if base is None:

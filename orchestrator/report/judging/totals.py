@@ -77,6 +77,12 @@ class JudgingTotals:
         else:
             self.reused += sum(trial.cached for trial in state.trials)  # trials that ran nothing
         self.reused += len(keys) - len({*keys} - known)
+        own = {}
+        for key, receipt in made.items():
+            if receipt.origin is None:
+                own[key] = receipt
+        self.reused += len(made) - len(own)
+        made = own
         self.receipts += len(made)
         self.whole_runs += count_gate_runs(state, made.values()).whole
         self.seconds += sum(receipt.seconds for receipt in made.values())

@@ -47,6 +47,14 @@ def _(event: run.EngineStarted) -> str:
 
 
 @describe_event.register
+def _(event: run.CheckReused) -> str:
+    receipt = event.receipt
+    made = f" by run {receipt.origin.run}" if receipt.origin else ""
+    variant = add_lead(", ", GATE_VARIANTS.get(receipt.kind))
+    return f"tested  {receipt.tree[:12]}{variant}: {receipt.outcome_text}, earlier{made}"
+
+
+@describe_event.register
 def _(event: run.CheckFinished) -> str:
     receipt, counts = event.receipt, event.receipt.counts
     result = receipt.ending_text

@@ -202,7 +202,8 @@ class RunFields(Document):
     test seen on most trees, `clashing` with the file in which work clashed most often; `clashes_ahead` are those that
     work under way would come to. `pr` is the pull request opened last; `prs` are all of a migration that has one for
     each group. `checks` is None if nobody waited for any, `merged` if nothing was merged. `merge_by` says how a person
-    merges what landed: a line for a shell, or where. `left_behind` are iterations that restarts left. `attempted` lists
+    merges what landed: a line for a shell, or where. `receipts_taken_over` counts runs of checks that those of earlier
+    runs stand for, which `test_runs` does not. `left_behind` are iterations that restarts left. `attempted` lists
     what agents tried beyond their walls.
     """
 
@@ -229,6 +230,7 @@ class RunFields(Document):
     clashing: tuple[ClashingFile, ...] = ()
     clashes_ahead: tuple[ClashAhead, ...] = ()
     test_runs: int
+    receipts_taken_over: int = 0
     runs_per_landed_task: float | None = None
     partial_runs_per_landed_task: float | None = None
     spent: RunSpending

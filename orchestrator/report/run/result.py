@@ -62,6 +62,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         clashing=_build_clashing_files(state),
         clashes_ahead=_build_clashes_ahead(state),
         test_runs=state.test_runs,
+        receipts_taken_over=state.reused_receipts,
         runs_per_landed_task=rates[0],
         partial_runs_per_landed_task=rates[1],
         spent=_build_spending(state),

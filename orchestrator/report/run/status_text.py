@@ -14,7 +14,7 @@ from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, Burndown
 from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.left_lines import render_left_lines
 from orchestrator.report.run.model import DiskSizes, PlannedTask, RunStatus, WorkersAtOnce
-from orchestrator.report.run.summary import format_reason
+from orchestrator.report.run.summary import format_reason, format_test_runs
 from orchestrator.report.text.byte_sizes import format_size
 
 _SHOWN = 20
@@ -60,7 +60,7 @@ def _render_pull_request(status: RunStatus) -> Iterator[str]:
 
 def _render_spending(status: RunStatus) -> str:
     spent = status.spent
-    runs, each = f"{status.test_runs} test runs", status.runs_per_landed_task
+    runs, each = format_test_runs(status.test_runs, status.receipts_taken_over), status.runs_per_landed_task
     if each is not None:
         partial = status.partial_runs_per_landed_task or 0.0
         runs += f" (for each landed task {each:.1f} of the whole gate, {partial:.1f} of a part)"

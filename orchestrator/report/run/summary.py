@@ -56,11 +56,18 @@ def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     yield from _render_next_commands(state, where)
 
 
+def format_test_runs(runs: int, taken_over: int) -> str:
+    """Return how many runs of checks there were, and how many receipts of earlier runs stand for others."""
+    more = f" and {taken_over} taken over from earlier runs" if taken_over else ""
+    return f"{runs} test runs{more}"
+
+
 def _render_spending(state: RunState) -> str:
     price = state.spend.total.cost_text
     if state.spend.at_risk.calls:
         price += f", up to {state.spend.at_risk.cost_text} more at risk"
-    return f"{state.test_runs} test runs, {state.spend.total.calls} model calls (cost {price}), {state.wall_s:.1f} s"
+    runs = format_test_runs(state.test_runs, state.reused_receipts)
+    return f"{runs}, {state.spend.total.calls} model calls (cost {price}), {state.wall_s:.1f} s"
 
 
 def _render_pull_requests(state: RunState) -> Iterator[str]:
