@@ -145,6 +145,13 @@ class RunSpending(Dollars):
     wall_s: float
 
 
+class GateRunRates(ReadModel):
+    """Runs for each task that landed: of the whole gate, and of a part of it or another check."""
+
+    whole: float
+    partial: float
+
+
 class PullRequestLink(ReadModel):
     """A pull request: its name on its forge, and where a person reads it."""
 
@@ -231,8 +238,7 @@ class RunFields(Document):
     clashes_ahead: tuple[ClashAhead, ...] = ()
     test_runs: int
     receipts_taken_over: int = 0
-    runs_per_landed_task: float | None = None
-    partial_runs_per_landed_task: float | None = None
+    gate_runs: GateRunRates | None = None
     spent: RunSpending
     pr: PullRequestLink | None
     checks: ForgeChecksResult | None

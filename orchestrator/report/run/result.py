@@ -37,7 +37,6 @@ _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = None) -> model.RunResult:
     """Return the outcome of a run, or how far it has come; for `is_at_work` see `find_condition`."""
     run, end = state.run, state.ended or state.paused
-    rates = _round_run_rates(state)
     return model.RunResult(
         run=run.run,
         mode=run.mode,
@@ -63,8 +62,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         clashes_ahead=_build_clashes_ahead(state),
         test_runs=state.test_runs,
         receipts_taken_over=state.reused_receipts,
-        runs_per_landed_task=rates[0],
-        partial_runs_per_landed_task=rates[1],
+        gate_runs=_build_gate_runs(state),
         spent=_build_spending(state),
         pr=model.PullRequestLink(**dict(state.pr)) if state.pr else None,
         checks=build_forge_checks(state),
@@ -78,12 +76,12 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
     )
 
 
-def _round_run_rates(state: RunState) -> tuple[float, float] | tuple[None, None]:
-    """Return how many whole and partial runs each landed task took; nothing for a migration, or before one landed."""
+def _build_gate_runs(state: RunState) -> model.GateRunRates | None:
+    """Return how many runs each landed task took; nothing for a migration, or before one landed."""
     rates = measure_runs_per_landed_task(state)
     if state.run.mode != "goal" or rates is None:
-        return None, None
-    return round(rates[0], 2), round(rates[1], 2)
+        return None
+    return model.GateRunRates(whole=round(rates[0], 2), partial=round(rates[1], 2))
 
 
 def _build_clashing_files(state: RunState) -> tuple[model.ClashingFile, ...]:

@@ -60,10 +60,9 @@ def _render_pull_request(status: RunStatus) -> Iterator[str]:
 
 def _render_spending(status: RunStatus) -> str:
     spent = status.spent
-    runs, each = format_test_runs(status.test_runs, status.receipts_taken_over), status.runs_per_landed_task
+    runs, each = format_test_runs(status.test_runs, status.receipts_taken_over), status.gate_runs
     if each is not None:
-        partial = status.partial_runs_per_landed_task or 0.0
-        runs += f" (for each landed task {each:.1f} of the whole gate, {partial:.1f} of a part)"
+        runs += f" (for each landed task {each.whole:.1f} of the whole gate, {each.partial:.1f} of a part)"
     return f"  {runs}  {spent.calls} model calls  cost {spent.price}  {spent.wall_s:.0f} s"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from orchestrator.domain.event.run import BaselineRecorded, RunEnded
 from orchestrator.domain.judging.check import SELECTED_CHECK
 from orchestrator.domain.run.state import RunState
+from orchestrator.report.run.model import GateRunRates
 from orchestrator.report.run.result import build_status
 from orchestrator.report.run.status_text import render_status_lines
 from orchestrator.report.run.summary import render_summary_lines
@@ -64,11 +65,11 @@ def test_all_runs_of_the_gate_are_counted_for_each_task_that_landed() -> None:
         checked("k3"),
     ]
     status = build_status(told(created("a"), created("b"), *runs, *merged("a"), *merged("b")), Path("journal.db"))
-    assert (status.runs_per_landed_task, status.partial_runs_per_landed_task) == (1.0, 0.5)
+    assert status.gate_runs == GateRunRates(whole=1.0, partial=0.5)
     words = "(for each landed task 1.0 of the whole gate, 0.5 of a part)"
     assert any(words in line for line in render_status_lines(status))
     none = build_status(told(created("a"), *runs), Path("journal.db"))
-    assert none.runs_per_landed_task is None
+    assert none.gate_runs is None
 
 
 def test_a_task_that_is_not_begun_is_to_do() -> None:
