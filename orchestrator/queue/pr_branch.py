@@ -27,6 +27,8 @@ from worktrees.ref_store.refs import move_ref, read_ref, remove_dead_ref_locks, 
 from worktrees.repositories.repository import GitRepository
 
 _NAMED = 3
+_SWEEPS = 3
+"""So often are locks of dead processes removed for one landing: a rival may be killed again and again."""
 
 
 @dataclass(frozen=True)
@@ -100,19 +102,22 @@ class PrBranch:
 
         Raises:
             worktrees.errors.RefMoved: it did not stand at `old`.
+            worktrees.errors.LockedRepository: a living process holds the branch's lock for long.
             RunTakenOver: another process has taken the run over; nothing was moved.
             PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
         """
         await self._require_not_checked_out("nothing can land on it")
         async with self._hold_fence() as fence:
-            try:
-                await move_ref(self.repository.git, self.ref, new, old, reason, fence)
-            except LockedRepository:
-                await self._remove_dead_locks()
-                await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+            for _ in range(_SWEEPS):
+                try:
+                    await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+                    return
+                except LockedRepository:
+                    await self._remove_dead_locks()
+            await move_ref(self.repository.git, self.ref, new, old, reason, fence)
 
     async def _remove_dead_locks(self) -> None:
-        """Remove what a killed process, of a rival perhaps, left on the refs that a landing needs.
+        """Remove what killed processes, a rival's perhaps, left on the refs that a landing needs.
 
         Raises:
             worktrees.errors.LockedRepository: a living process holds one of them.

@@ -34,7 +34,7 @@ def logs(ground: Ground) -> str:
     return "\n".join(log.read_text()[-3000:] for log in ground.place.glob("*.log"))
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(400, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.extended)])
 def test_two_rivals_that_are_killed_all_the_time_land_everything_once(tmp_path: Path, count: int) -> None:
     ground = plant(tmp_path, count)
     assert compete(ground) == [0, 0], logs(ground)
@@ -49,12 +49,12 @@ def test_two_rivals_that_are_killed_all_the_time_land_everything_once(tmp_path: 
 
 
 def test_a_rival_that_reads_what_landed_before_the_tip_is_noticed(tmp_path: Path) -> None:
-    ground = plant(tmp_path, 120)
+    ground = plant(tmp_path, 60)
     compete(ground, "landed-before-old")
     assert any("landed 2 times" in problem for problem in problems(ground))
 
 
 def test_a_rival_that_moves_the_branch_whatever_it_stands_at_is_noticed(tmp_path: Path) -> None:
-    ground = plant(tmp_path, 120)
+    ground = plant(tmp_path, 60)
     compete(ground, "no-old-value")
     assert any("no step forward" in problem for problem in problems(ground))

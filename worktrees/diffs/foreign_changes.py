@@ -68,10 +68,15 @@ class _Merge:
     async def list_foreign(self, shared: _Changes) -> tuple[str, ...]:
         ours = await self._read_renames(self.trees.ours)
         theirs = await self._read_renames(self.trees.theirs)
-        foreign = []
+        foreign, places = [], {}
         for path, change in shared.items():
             place = self._find_place(path, change, ours, theirs)
-            if place is None or not self._has_known_mode(change, place) or not await self._keeps_lines(place):
+            if place is None or not self._has_known_mode(change, place):
+                foreign.append(path)
+            else:
+                places[path] = place
+        for path, files in zip(places, await self._read_files(list(places.values())), strict=True):
+            if not await self._keeps_lines(*files):
                 foreign.append(path)
         return tuple(sorted(foreign))
 
@@ -100,18 +105,29 @@ class _Merge:
         known = {change.old_mode, asked.new_mode if asked else None}
         return change.new_mode is None or (change.new_mode in known and change.new_mode != SUBMODULE)
 
-    async def _keeps_lines(self, place: _Place) -> bool:
-        """Return True if no line came or went in `ours` that did not come or go in `theirs`."""
+    async def _read_files(self, places: Sequence[_Place]) -> Sequence[Sequence[GitObject | None]]:
+        """Return each file as it stands in the four trees, with one process."""
         names = []
-        for tree, path in zip(self.trees, place, strict=True):
-            names.append(f"{tree}:{path}".encode("utf-8", "surrogateescape"))
-        base, ours, theirs, merged = await read_objects(self.git, names)
+        for place in places:
+            for tree, path in zip(self.trees, place, strict=True):
+                names.append(f"{tree}:{path}".encode("utf-8", "surrogateescape"))
+        found, width = await read_objects(self.git, names), len(self.trees)
+        return [found[start : start + width] for start in range(0, len(found), width)]
+
+    async def _keeps_lines(
+        self, base: GitObject | None, ours: GitObject | None, theirs: GitObject | None, merged: GitObject | None
+    ) -> bool:
+        """Return True if no line came or went in `ours` that did not come or go in `theirs`."""
         if theirs is None or merged is None:
             return False
         before, after = _count_lines(ours), _count_lines(merged)
-        for algorithm in _ALGORITHMS:
-            gone, come = await self._count_changed(base, theirs, algorithm)
-            if before - after <= gone and after - before <= come:
+        gone, come = before - after, after - before
+        first, last = _count_lines(base), _count_lines(theirs)
+        if gone <= first - last and come <= last - first:
+            return True
+        for algorithm in _ALGORITHMS:  # lines that moved count as gone and come, which git's own hunks tell
+            may_go, may_come = await self._count_changed(base, theirs, algorithm)
+            if gone <= may_go and come <= may_come:
                 return True
         return False
 
