@@ -1,8 +1,9 @@
 """The PR branch: one ref, moved only by compare-and-swap, never while somebody has it checked out."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from anyio import to_thread
@@ -108,21 +109,23 @@ class PrBranch:
         """
         await self._require_not_checked_out("nothing can land on it")
         async with self._hold_fence() as fence:
-            for _ in range(_SWEEPS):
-                try:
-                    await move_ref(self.repository.git, self.ref, new, old, reason, fence)
-                    return
-                except LockedRepository:
-                    await self._remove_dead_locks()
-            await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+            await self._pass_dead_locks(partial(move_ref, self.repository.git, self.ref, new, old, reason, fence))
 
-    async def _remove_dead_locks(self) -> None:
-        """Remove what killed processes, a rival's perhaps, left on the refs that a landing needs.
+    async def _pass_dead_locks(self, move: Callable[[], Awaitable[None]]) -> None:
+        """Move the branch; remove what killed processes, a rival's perhaps, left on the refs that this needs.
 
         Raises:
             worktrees.errors.LockedRepository: a living process holds one of them.
         """
-        await remove_dead_ref_locks(self.repository.git, [self.ref, self.landing_fence.ref])
+        for sweeps_left in reversed(range(_SWEEPS + 1)):
+            try:
+                await move()
+            except LockedRepository:
+                if not sweeps_left:
+                    raise
+                await remove_dead_ref_locks(self.repository.git, [self.ref, self.landing_fence.ref])
+            else:
+                return
 
     async def move_back(self, old: CommitId, new: CommitId, reason: str) -> None:
         """Take the branch from `old` back to `new`; at the base it is removed, as before anything landed.
@@ -132,10 +135,10 @@ class PrBranch:
         """
         await self._require_not_checked_out("it cannot go back for a restart")
         async with self._hold_fence() as fence:
+            move = partial(move_ref, self.repository.git, self.ref, new, old, reason, fence)
             if new == self.base:
-                await remove_ref(self.repository.git, self.ref, old, reason, fence)
-            else:
-                await move_ref(self.repository.git, self.ref, new, old, reason, fence)
+                move = partial(remove_ref, self.repository.git, self.ref, old, reason, fence)
+            await self._pass_dead_locks(move)
 
     async def has_left(self, old: CommitId, new: CommitId) -> bool:
         """Return True if the branch does not hold `old` any more, after it was to go back to `new`."""
