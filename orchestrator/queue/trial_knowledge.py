@@ -99,9 +99,7 @@ class TrialKnowledge:
         """Return the first unit that was red alone, and was so or was left over in another look."""
         for unit in chain:
             verdict = self.verdicts.get((unit,))
-            if verdict is not None and verdict.is_green:
-                continue
-            if unit in self.convicted or (verdict is not None and self._is_left_over(unit)):
+            if unit in self.convicted and not (verdict is not None and verdict.is_green):
                 return unit
         return None
 

@@ -1,6 +1,6 @@
 """From a recording to the order that a replay keeps to."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.event import RecordedEvent
@@ -51,7 +51,7 @@ class BranchMove:
 
 def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     """Return the order of what matters in a recording."""
-    moves = list(_iterate_moves(recording.events))
+    moves = list_moves(recording.events)
     effective = {move.begun for move in moves}
     namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
     by_seq: dict[int, str] = {}
@@ -83,15 +83,17 @@ def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: se
     return True
 
 
-def _iterate_moves(events: Sequence[RecordedEvent]) -> Iterator[BranchMove]:
-    """Yield the landings, and the restarts that took the branch back, in order."""
+def list_moves(events: Sequence[RecordedEvent]) -> Sequence[BranchMove]:
+    """Return the landings, and the restarts that took the branch back, in order."""
     begun: dict[CommitId, int] = {}
+    moves: list[BranchMove] = []
     for recorded in events:
         match recorded.event:
             case LandingStarted(new=commit) | RewindStarted(new=commit):
                 begun[commit] = recorded.seq
             case LandingFinished(new=commit) | RewindFinished(new=commit) if commit in begun:
-                yield BranchMove(begun[commit], recorded.seq, commit)
+                moves.append(BranchMove(begun[commit], recorded.seq, commit))
+    return moves
 
 
 def _find_position(recorded: RecordedEvent, recording: RecordedRun, moves: Sequence[BranchMove]) -> float:

@@ -29,10 +29,8 @@ from orchestrator.replay.sequence.schedule import build_schedule
 BASE, LANDED, TREE = CommitId("a" * 40), CommitId("b" * 40), TreeId("c" * 40)
 A, B = TaskId("a"), TaskId("b")
 UNITS = (UnitId("a@1"),)
-BEFORE = (
-    *("iteration 1", "attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a"),
-    "round 1 of the queue",
-)
+BEFORE = ("iteration 1", "attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a")
+LANDS = ("round 1 of the queue", "the beginning of landing 1", "landing 1")
 
 
 def created(name: TaskId) -> TaskCreated:
@@ -94,8 +92,8 @@ async def recording(place: Path, *meanwhile: Event) -> RecordedRun:
 @pytest.mark.parametrize(
     ("base_of_b", "last"),
     [
-        (BASE, ("attempt 1 at b", "the beginning of landing 1", "landing 1")),
-        (LANDED, ("the beginning of landing 1", "landing 1", "attempt 1 at b")),
+        (BASE, ("attempt 1 at b", *LANDS)),
+        (LANDED, (*LANDS, "attempt 1 at b")),
     ],
 )
 async def test_an_attempt_stands_where_it_looked_at_the_branch(
@@ -114,5 +112,5 @@ async def test_a_planner_who_looked_at_the_branch_just_before_the_end_of_a_landi
     leasing = WorkspaceLeasing(key="w~0", commit=LANDED, purpose=purpose.text, facts=purpose.facts)
     recorded = await recording(tmp_path, PlanningStarted(task=ROOT_TASK, round=1), leasing)
     planning = "round 1 of the planner of root"
-    last = ("the beginning of landing 1", "landing 1", planning, f"a workspace for {planning}")
+    last = (*LANDS, planning, f"a workspace for {planning}")
     assert build_schedule(recorded).names == (*BEFORE, *last)
