@@ -226,8 +226,9 @@ class _TrialPlanner:
                 self.commits += 1
 
     def _add_prefixes(self, fresh: Units) -> None:
-        """Test prefixes of all that is not red, the longest first, on half of the slots that are free."""
-        for size in reversed(choose_prefix_sizes(self.view.failure_rate, (self.free + 1) // 2, len(fresh))):
+        """Test prefixes of all that is not red, the longest first, on half of the slots, or both of two."""
+        count = self.free if self.free <= 2 else (self.free + 1) // 2
+        for size in reversed(choose_prefix_sizes(self.view.failure_rate, count, len(fresh))):
             self._add(self.innocent + fresh[:size])
 
     def _add_parts(self, units: Units) -> None:
