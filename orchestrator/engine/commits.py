@@ -57,8 +57,12 @@ def build_task_message(state: RunState, unit: UnitId) -> str:
 
 
 def _build_trailers(state: RunState, unit: UnitId) -> list[str]:
-    gates = [f"Orchestrate-Gate: {check}" for check in sorted(state.get_baseline_receipts())]
-    return [f"Orchestrate-Run: {state.run.run}", f"Orchestrate-Task: {unit}", *gates]
+    return [f"Orchestrate-Run: {state.run.run}", f"Orchestrate-Task: {unit}", *_list_gate_trailers(state)]
+
+
+def _list_gate_trailers(state: RunState) -> list[str]:
+    """Return a trailer for each check of the gate, by its id with the hash of its definition."""
+    return [f"Orchestrate-Gate: {check}" for check in sorted(state.get_baseline_receipts())]
 
 
 def _find_worker_handoff(task: TaskState, unit: UnitId) -> Handoff | None:
@@ -94,8 +98,7 @@ def _quote_words(text: str, mark: str, room: int) -> list[str]:
 
 def build_merge_message(state: RunState, branch: str, target: str) -> str:
     """Return the message of the commit that brings a run's branch together with what its target holds meanwhile."""
-    gates = [f"Orchestrate-Gate: {check}" for check in sorted(state.get_baseline_receipts())]
-    trailers = "\n".join((f"Orchestrate-Run: {state.run.run}", *gates))
+    trailers = "\n".join((f"Orchestrate-Run: {state.run.run}", *_list_gate_trailers(state)))
     goal = _wrap_paragraphs(state.run.goal)
     return "\n\n".join(filter(None, (format_subject(f"Merge {branch} into {target}"), goal, trailers))) + "\n"
 
@@ -103,7 +106,8 @@ def build_merge_message(state: RunState, branch: str, target: str) -> str:
 def build_squash_message(state: RunState, title: str, subjects: list[str]) -> str:
     """Return the message of the one commit that stands for all those with these subjects."""
     listed = "\n".join(textwrap.fill(one, _WIDTH, initial_indent="- ", subsequent_indent="  ") for one in subjects)
-    return f"{format_subject(title)}\n\n{listed}\n\nOrchestrate-Run: {state.run.run}\n"
+    trailers = "\n".join((f"Orchestrate-Run: {state.run.run}", *_list_gate_trailers(state)))
+    return f"{format_subject(title)}\n\n{listed}\n\n{trailers}\n"
 
 
 def _wrap_paragraphs(text: str) -> str:

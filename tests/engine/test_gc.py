@@ -82,6 +82,19 @@ async def test_a_run_goes_only_past_retention_and_only_if_that_is_asked_for(sour
     assert (await gc(place, by_policy=False, runs=True)).runs == (source.run,)
 
 
+async def test_receipts_for_later_runs_go_when_they_are_too_old_to_be_taken_over(source: Source, place: Place) -> None:
+    await late(source, place, days=0)
+    folder = state(place).path / "receipts"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    young, old = folder / f"{'a' * 64}.receipt", folder / f"{'b' * 64}.receipt"
+    for file, days in ((young, 6), (old, 8)):
+        file.write_bytes(b"x")
+        os.utime(file, (time.time() - days * DAY_S,) * 2)
+    assert ((await gc(place, is_dry=True)).receipts, old.exists()) == (1, True)
+    assert (await gc(place)).receipts == 1
+    assert (young.exists(), old.exists()) == (True, False)
+
+
 async def test_the_newest_runs_are_kept_by_number(source: Source, place: Place) -> None:
     await late(source, place, days=0)
     newest = (await place.take(source.partial)).directory

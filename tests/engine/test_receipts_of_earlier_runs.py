@@ -1,5 +1,6 @@
 """A run takes over what an earlier one has tested: the very same check, tree and environment, and nothing red."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -161,3 +162,16 @@ async def test_a_tree_that_passed_and_failed_is_tested_again(bench: Bench) -> No
     base = second.state.run.base_tree
     taken = {event.receipt.tree for event in reused(second)} - {base}
     assert all(by_tree[tree] == {0} for tree in taken)
+
+
+async def test_a_run_without_a_sandbox_neither_takes_nor_leaves_any(bench: Bench) -> None:
+    for parent in (bench.root, *bench.root.parents):
+        if parent.stat().st_uid == os.geteuid() == 0 and not parent.stat().st_mode & 0o001:
+            parent.chmod(parent.stat().st_mode | 0o055)  # commands run as another user then
+    unsafe = {"without_sandbox": True}
+    first = await bench.run(*one("a"), hands=unsafe)
+    assert first.exit_code == 0, first.error
+    assert list((bench.root / "state").glob("*/receipts/*")) == []
+    await bench.run(*one("a"))
+    third = await bench.run(*one("a"), hands=unsafe)
+    assert (third.exit_code, reused(third)) == (0, [])
