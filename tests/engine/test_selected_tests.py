@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.check import SELECTED_CHECK, Receipt
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.project.options import Options
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench, status
 from tests.running.projects import GATE_FLAGS, git, repository
 from tests.running.scripts import judges, planner_is_done, plans, reviews, worker_ends, writes
@@ -92,6 +95,9 @@ async def test_a_break_that_only_an_unselected_test_sees_never_lands_and_goes_ba
     landed = git(shop.repository, "log", "--format=%H", f"{ended.state.run.base}..{ended.state.run.branch}").split()
     assert len(landed) == 1
     assert "number + number" in git(shop.repository, "show", f"{landed[0]}:prices.py")
+    options = Options(shop.repository, {"state": {"dir": str(shop.root / "state")}})
+    report = await replay_run(options, None, ReplayOptions())
+    assert report.is_same
 
 
 async def test_tests_of_a_change_that_bend_unselected_ones_keep_it_from_landing(shop: Bench) -> None:
