@@ -39,10 +39,14 @@ from worktrees.object_store.merge import is_ancestor
 from worktrees.ref_store.refs import read_ref, remove_dead_ref_locks, set_ref
 
 BRANCH = "orchestrate/rivals"
+RIVALS = 2
 _LIFE_S = (0.08, 0.5)
+_USUAL_BEGINNING_S = 0.25
 _MOST_UNITS = 8
 _SEARCH = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
 _LONGEST_S = 600.0
+_GAP_S = 0.1
+"""So wide a mutation opens the gap into which a rival can come."""
 
 
 @dataclass(frozen=True)
@@ -112,21 +116,35 @@ def _add_file(path: str, number: int) -> str:
 def keep_rival(ground: Ground, name: str, seed: int, mutation: str = "") -> int:
     """Have a rival live until it has ended by itself; return its exit code."""
     chance, until = random.Random(seed), time.monotonic() + _LONGEST_S
+    _await_rivals(ground, name, until)
     while time.monotonic() < until:
         ready, told = os.pipe()
-        child = os.fork()
+        begun, child = time.monotonic(), os.fork()
         if child == 0:
             os.close(ready)
             _live(ground, name, chance.random(), mutation, partial(os.write, told, b"!"))
         os.close(told)
         os.read(ready, 1)  # ends as well when the rival has ended
         os.close(ready)
-        code = _await_or_kill(child, chance.uniform(*_LIFE_S), with_git=chance.random() < 0.7)
+        life_s = chance.uniform(*_LIFE_S) * _measure_slowness(time.monotonic() - begun)
+        code = _await_or_kill(child, life_s, with_git=chance.random() < 0.7)
         if code is not None:
             return code
         with (ground.place / "kills").open("a") as kills:
             kills.write(f"{name}\n")
     return 4
+
+
+def _await_rivals(ground: Ground, name: str, until: float) -> None:
+    """Wait until all rivals are there, so that none has done everything before another one begins."""
+    (ground.place / f"{name}.there").touch()
+    while len(list(ground.place.glob("*.there"))) < RIVALS and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def _measure_slowness(beginning_s: float) -> float:
+    """How much slower a rival is than on a machine that is its own, by the time that it took to begin."""
+    return min(max(beginning_s / _USUAL_BEGINNING_S, 1.0), 10.0)
 
 
 def _await_or_kill(child: int, life_s: float, *, with_git: bool) -> int | None:
@@ -226,7 +244,7 @@ def _read_landed_before_old() -> None:
     async def read_tip_late(self: PrBranch, landed: CommitId | None) -> CommitId | None:
         early = await read_ref(self.repository.git, self.ref)
         held["units"] = await read_landed(self, RUN, CommitId(early) if early else None)
-        await anyio.sleep(0.05)
+        await anyio.sleep(_GAP_S)
         return await read_tip(self, landed)
 
     async def read_held(_self: PrBranch, _run: RunId, _tip: CommitId | None) -> frozenset[UnitId]:
@@ -238,6 +256,7 @@ def _read_landed_before_old() -> None:
 
 def _move_without_old() -> None:
     async def move(plain: Git, ref: str, new: str, *_: object) -> None:
+        await anyio.sleep(_GAP_S)
         await set_ref(plain, ref, new)
 
     pr_branch.move_ref = move  # type: ignore[attr-defined]
