@@ -100,8 +100,10 @@ class MarkerGate:
         red = []
         for name in names:
             unit, _, kind = name.rpartition(".")
-            if kind == "red" or (kind == "half-1" and f"{unit}.half-2" in names):
-                red.append(unit)
-            elif kind.endswith("flaky") and self._chance.random() < int(kind.removesuffix("flaky")) / 100:
+            if (
+                kind == "red"
+                or (kind == "half-1" and f"{unit}.half-2" in names)
+                or (kind.endswith("flaky") and self._chance.random() < int(kind.removesuffix("flaky")) / 100)
+            ):
                 red.append(unit)
         return red

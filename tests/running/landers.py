@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
+
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
 from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId, build_effect_key
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
@@ -12,7 +14,9 @@ from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.composition import MergeComposer
 from orchestrator.queue.lander import Lander
+from orchestrator.queue.parallel_round import ParallelLander
 from orchestrator.queue.pr_branch import LandingFence, PrBranch
+from orchestrator.queue.trial_pool import TrialPool
 from worktrees.git import Git
 from worktrees.object_store.trees import read_tree_id, write_blob
 from worktrees.ref_store.refs import set_ref
@@ -69,7 +73,28 @@ def _write_receipt(key: str, tree: TreeId, difference: Difference) -> tuple[Chec
 async def open_lander(
     root: Path, journal_at: Path, branch: str, base: str, gate: QuickGate, name: str = "one"
 ) -> AsyncIterator[tuple[Lander, Journal]]:
-    """A lander with a journal and a fence of its own; the journal is begun, or goes on if there is one."""
+    """A lander of one union at a time, with a journal and a fence of its own; the journal goes on if there is one."""
+    async with open_branch(root, journal_at, branch, base, gate, name) as (pr_branch, journal):
+        yield Lander(journal, gate, pr_branch), journal
+
+
+@asynccontextmanager
+async def open_parallel_lander(
+    root: Path, journal_at: Path, branch: str, base: str, gate: QuickGate, name: str = "one"
+) -> AsyncIterator[tuple[ParallelLander, Journal]]:
+    """A lander as a goal has it, with a pool of trials, a journal and a fence of its own."""
+    opened = open_branch(root, journal_at, branch, base, gate, name)
+    async with opened as (pr_branch, journal), anyio.create_task_group() as tasks:
+        pool = TrialPool(tasks)
+        yield ParallelLander(journal, gate, pr_branch, pool), journal
+        pool.end_all_trials()
+
+
+@asynccontextmanager
+async def open_branch(
+    root: Path, journal_at: Path, branch: str, base: str, gate: QuickGate, name: str
+) -> AsyncIterator[tuple[PrBranch, Journal]]:
+    """A branch under a fence of its own, with a journal; that is begun, or goes on if there is one."""
     repository = GitRepository.open(root)
     journal = Journal(journal_at, SystemClock())
     try:
@@ -80,7 +105,7 @@ async def open_lander(
             await journal.append(started, *receipt, BaselineRecorded(receipts=(key,)))
         gate.journal = journal
         fence = await _raise_fence(repository.git, name, journal.epoch)
-        yield Lander(journal, gate, PrBranch(repository, branch, CommitId(base), fence)), journal
+        yield PrBranch(repository, branch, CommitId(base), fence), journal
     finally:
         journal.close()
 

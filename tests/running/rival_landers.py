@@ -29,9 +29,10 @@ from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference
 from orchestrator.journal.journal import Journal
 from orchestrator.queue import pr_branch
-from orchestrator.queue.lander import TargetedSearchOptions
+from orchestrator.queue.candidate_order import CandidateFacts
+from orchestrator.queue.parallel_round import ParallelOptions
 from orchestrator.queue.pr_branch import PrBranch
-from tests.running.landers import RUN, QuickGate, composer_of, open_lander
+from tests.running.landers import RUN, QuickGate, composer_of, open_parallel_lander
 from tests.running.projects import git
 from worktrees.git import Git
 from worktrees.locks import git_lock_files
@@ -43,7 +44,7 @@ RIVALS = 2
 _LIFE_S = (0.08, 0.5)
 _USUAL_BEGINNING_S = 0.25
 _MOST_UNITS = 8
-_SEARCH = TargetedSearchOptions(ejects_partners=False, lands_flaky=True)
+_SLOTS = 2
 _LONGEST_S = 600.0
 _GAP_S = 0.1
 """So wide a mutation opens the gap into which a rival can come."""
@@ -194,13 +195,14 @@ async def _land_all(ground: Ground, name: str, chance: float, say_ready: Callabl
     plain = Git(ground.repository / ".git")
     await remove_dead_ref_locks(plain, [f"refs/heads/{BRANCH}", f"refs/orchestrate/{RUN}/fence-{name}"])
     at = (ground.repository, ground.place / f"journal-{name}", BRANCH, ground.base, gate, name)
-    async with open_lander(*at) as (lander, journal):
+    async with open_parallel_lander(*at) as (lander, journal):
         await _settle(journal, plain)
         say_ready()
-        composer = composer_of(plain, candidates)
+        composer, options = composer_of(plain, candidates), ParallelOptions(lambda: _SLOTS)
         while left := _list_left(journal, candidates):
             units = left[: draw.randint(1, _MOST_UNITS)]
-            await lander.land_units(f"round {len(journal.state.trials)}", units, composer, _SEARCH)
+            facts = [CandidateFacts(unit, age=age) for age, unit in enumerate(units)]
+            await lander.land_candidates(f"round {len(journal.state.trials)}", facts, composer, options)
 
 
 def _list_left(journal: Journal, candidates: Mapping[UnitId, CommitId]) -> list[UnitId]:
