@@ -61,6 +61,7 @@ class ReceiptReuse:
         name = self._build_name(spec, receipt.tree, receipt.environment, guard_facts)
         if not self._is_settled(receipt):
             await self._archive.remove_receipt(name)
+            await self._archive.remove_receipt(self._build_base_name(spec, receipt))
             return
         if self._is_base(receipt.tree) and len(list_runs_like(self._ledger.state, receipt)) > 1:
             return
