@@ -94,13 +94,14 @@ class ParallelRound:
         return order_candidates(replace(one, skips=skips[one.unit]) for one in candidates)
 
     async def _compose_chain(self, ordered: Units) -> CandidateChain:
-        """Return the units worth composing: innocents first, as they land first, and last whoever may be guilty."""
-        knowledge = self._pool.memory.knowledge
-        doubtful = frozenset[UnitId]().union(*knowledge.list_red_sets(frozenset(ordered)))
-        ranked = sorted(ordered, key=lambda unit: (unit not in knowledge.passed, unit in doubtful))
+        """Return the units worth composing: innocents first, as they land first, and then whoever was tried."""
+        knowledge, tried = self._pool.memory.knowledge, self._list_tried(ordered)
+        ranked = sorted(ordered, key=lambda unit: (unit not in knowledge.passed, unit not in tried))
         most = len(ordered)
         if not self._options.is_serial:
-            most = count_window(ordered, knowledge, self._count_slots(), self._estimate_rate(ordered))
+            busy = set[UnitId]().union(*(trial.units for trial in self._pool.list_running())) - knowledge.passed
+            free = self._count_slots() - len(self._pool.list_running())
+            most = len(busy) + count_window(ordered, knowledge, free, self._estimate_rate(ordered))
         return await self._chains.compose_chain(self._head, ranked, most)
 
     def _count_slots(self) -> int:
@@ -212,13 +213,17 @@ class ParallelRound:
 
     def _count_skips(self, candidates: Sequence[CandidateFacts]) -> None:
         """Count a landing for everybody of whom nothing was found out meanwhile."""
-        queued = {one.unit for one in candidates} - set(self._tools.ledger.state.landed_units)
-        knowledge = self._pool.memory.knowledge
-        tried = set(knowledge.passed).union(*knowledge.list_red_sets(frozenset(queued)))
-        for trial in self._pool.list_running():
-            tried.update(trial.units)
-        for unit in queued - tried:
+        queued = {one.unit for one in candidates} - self._tools.ledger.state.landed_units
+        for unit in queued - self._list_tried(queued):
             self._pool.skips[unit] += 1
+
+    def _list_tried(self, queued: Iterable[UnitId]) -> set[UnitId]:
+        """Return the queued units of which something is known, or is being found out."""
+        units, knowledge = frozenset(queued), self._pool.memory.knowledge
+        tried = set(units & knowledge.passed).union(*knowledge.list_red_sets(units))
+        for trial in self._pool.list_running():
+            tried.update(units.intersection(trial.units))
+        return tried
 
 
 class ParallelLander:

@@ -64,9 +64,9 @@ class QueuePlan:
     moot: tuple[RunningTrial, ...] = ()
 
 
-def count_window(queued: Iterable[UnitId], knowledge: TrialKnowledge, slots: int, failure_rate: float) -> int:
-    """Return how many units at the queue's head are worth composing: what is known, and more than slots can take."""
-    fresh = max(8, 2 * slots * choose_chunk_size(failure_rate))
+def count_window(queued: Iterable[UnitId], knowledge: TrialKnowledge, free: int, failure_rate: float) -> int:
+    """Return how many units at the queue's head are worth composing: what is known, and what `free` slots can take."""
+    fresh = max(8, free * choose_chunk_size(failure_rate))
     units = frozenset(queued)
     known = units & knowledge.passed
     for red in knowledge.list_red_sets(units):
