@@ -36,9 +36,9 @@ from tests.doubles.marker_gate import MarkerGate
 from tests.running.queued import QueuedCandidate, build_project, name_unit
 
 CANDIDATES = 300
-"""So many that conflict with nobody; those that do come on top."""
+"""So many that conflict with nobody in each case of the grid; those that do come on top."""
 CONFLICTS, FLAKY = 0.28, 0.1
-SHORT = ((0.05, 2), (0.05, 4), (0.1, 2), (0.02, 2), (0.3, 16))
+SHORT = ((0.05, 2, 150), (0.05, 4, 200), (0.1, 4, 100), (0.3, 16, 300))
 RATES, SLOTS = (0.02, 0.05, 0.1, 0.2, 0.3), (1, 2, 4, 8, 16)
 LEAST_SPEEDUP, MOST_RUNS = 5.0, 0.45
 LEAST_MERGED = {(0.05, 4): 8.0, (0.3, 16): 8.0}
@@ -60,14 +60,14 @@ class Figures:
 def main() -> int:
     """Print the table; return 1 if a bar is missed."""
     is_full = os.environ.get("FULL") == "1"
-    cases = [(rate, slots) for rate in RATES for slots in SLOTS] if is_full else list(SHORT)
+    cases = [(rate, slots, CANDIDATES) for rate in RATES for slots in SLOTS] if is_full else list(SHORT)
     columns = (
         f"{'p':>4} {'K':>2} {'merged/T':>8} {'runs/l':>6} {'share':>6} {'wrong':>5} {'p50':>5} {'p95':>5} {'s/l':>6}"
     )
     print(f"{columns}   rivals: landings per T (runs per landing)")
     missed, wrong, judged = [], 0, 0
-    for rate, slots in cases:
-        candidates = make_candidates(rate, slots, int(os.environ.get("CANDIDATES", str(CANDIDATES))))
+    for rate, slots, count in cases:
+        candidates = make_candidates(rate, slots, int(os.environ.get("CANDIDATES", str(count))))
         figures = anyio.run(measure_queue, candidates, slots)
         serial = run_serial(candidates)
         bors, train = run_bors(candidates), run_train(candidates, slots)
@@ -117,20 +117,20 @@ def make_candidates(rate: float, slots: int, count: int) -> list[QueuedCandidate
     """Return `count` candidates that conflict with nobody before them, and among them others that do."""
     chance = random.Random(f"{rate} {slots}")
     candidates: list[QueuedCandidate] = []
-    sole = 0
+    red, sole = set(chance.sample(range(count), round(rate * count))), 0
     while sole < count:
         unit = name_unit(len(candidates))
         rivals = [one for one in candidates[-20:] if one.shared and not one.is_red]
         if rivals and chance.random() < CONFLICTS:
             candidates.append(QueuedCandidate(unit, shared=chance.choice(rivals).shared))
             continue
-        sole += 1
         markers = []
-        if chance.random() < rate:
+        if sole in red:
             markers.append(f"{unit}.red")
         if chance.random() < FLAKY:
             markers.append(f"{unit}.{chance.randint(1, 5)}flaky")
         candidates.append(QueuedCandidate(unit, tuple(markers), f"shared/{unit}.txt"))
+        sole += 1
     return candidates
 
 
@@ -149,7 +149,9 @@ async def measure_queue(candidates: Sequence[QueuedCandidate], slots: int) -> Fi
             while queued:
                 facts = [CandidateFacts(unit, age=age) for age, unit in enumerate(queued)]
                 options = ParallelOptions(
-                    lambda: slots, failures=list_failures(ledger.state.trials, ledger.state.ejections)
+                    lambda: slots,
+                    failures=list_failures(ledger.state.trials, ledger.state.ejections),
+                    read_paths=project.read_paths,
                 )
                 result = await lander.land_candidates("round", facts, project.composer, options)
                 gate.landed.update(result.landed)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.queue.bisection import Units
+from orchestrator.queue.changed_paths import CandidatePaths, PathReader
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict, UnitOrigin
 
 ComposedSteps = dict[tuple[CommitId, UnitId], ComposedUnion | UnitConflict]
@@ -63,6 +64,30 @@ class ChainComposer:
             conflict = await self._locate_conflict(head, made)
             if conflict.with_head:
                 conflicts.append(conflict)
+        return CandidateChain(tuple(chain), tuple(conflicts))
+
+    async def select_chain(
+        self, head: CommitId, units: Iterable[UnitId], most: int, paths: CandidatePaths, read: PathReader
+    ) -> CandidateChain:
+        """Return the first `most` units that can be composed, as `compose_chain`.
+
+        Only those are merged with each other that share a path.
+        """
+        chain, conflicts = list[UnitId](), list[UnitConflict]()
+        for unit in units:
+            if len(chain) >= most:
+                break
+            await paths.load_paths(unit, read)
+            if unit not in paths.fitting:
+                made = await self._compose_step(head, unit)
+                if isinstance(made, UnitConflict):
+                    conflicts.append(made.model_copy(update={"with_head": True}))
+                    continue
+                paths.fitting.add(unit)
+            rivals = paths.find_overlaps(unit, chain)
+            if rivals and isinstance(await self.compose_union(head, (*rivals, unit)), UnitConflict):
+                continue
+            chain.append(unit)
         return CandidateChain(tuple(chain), tuple(conflicts))
 
     async def _compose_step(self, tip: CommitId, unit: UnitId) -> ComposedUnion | UnitConflict:

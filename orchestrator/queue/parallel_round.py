@@ -17,6 +17,7 @@ from orchestrator.queue.bisection import Units
 from orchestrator.queue.branch_landing import BranchLanding, LandingResult, UnitBlame, build_ejections
 from orchestrator.queue.candidate_order import CandidateFacts, order_candidates
 from orchestrator.queue.chain_composer import CandidateChain, ChainComposer
+from orchestrator.queue.changed_paths import PathReader
 from orchestrator.queue.composition import Composer, UnitConflict
 from orchestrator.queue.failure_rate import estimate_failure_rate
 from orchestrator.queue.policy import QueuePlan, QueueView, WantedTrial, count_window, plan_queue
@@ -35,12 +36,14 @@ class ParallelOptions:
         count_slots: returns how many trials may run at once.
         reruns: how often the gate judges a union with a few red tests again.
         failures: of units that were settled before, in order, True for each that was red.
+        read_paths: reads the paths of a unit, so that only those are merged for conflicts that share one.
         is_serial: test all units together first, and one union at a time: the order of a recording is kept.
     """
 
     count_slots: Callable[[], int]
     reruns: int = 0
     failures: Sequence[bool] = ()
+    read_paths: PathReader | None = None
     is_serial: bool = False
 
 
@@ -95,14 +98,16 @@ class ParallelRound:
 
     async def _compose_chain(self, ordered: Units) -> CandidateChain:
         """Return the units worth composing: innocents first, as they land first, and then whoever was tried."""
-        knowledge, tried = self._pool.memory.knowledge, self._list_tried(ordered)
+        knowledge, tried = self._pool.memory.knowledge, self._pool.tried
         ranked = sorted(ordered, key=lambda unit: (unit not in knowledge.passed, unit not in tried))
         most = len(ordered)
         if not self._options.is_serial:
             busy = set[UnitId]().union(*(trial.units for trial in self._pool.list_running())) - knowledge.passed
             free = self._count_slots() - len(self._pool.list_running())
             most = len(busy) + count_window(ordered, knowledge, free, self._estimate_rate(ordered))
-        return await self._chains.compose_chain(self._head, ranked, most)
+        if self._options.read_paths is None:
+            return await self._chains.compose_chain(self._head, ranked, most)
+        return await self._chains.select_chain(self._head, ranked, most, self._pool.paths, self._options.read_paths)
 
     def _count_slots(self) -> int:
         return 1 if self._options.is_serial else max(1, self._options.count_slots())

@@ -14,6 +14,7 @@ from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.branch_landing import UnitBlame
 from orchestrator.queue.chain_composer import ComposedSteps
+from orchestrator.queue.changed_paths import CandidatePaths
 from orchestrator.queue.composition import ComposedUnion, RemadeFiles
 from orchestrator.queue.policy import RunningTrial
 from orchestrator.queue.trial_knowledge import TrialKnowledge
@@ -80,9 +81,12 @@ class TrialPool:
         self.memory = TipMemory()
         self.steps: ComposedSteps = {}
         self.remade: RemadeFiles = {}
+        self.paths = CandidatePaths()
         self.green_trees: set[TreeId] = set()
         self.blames: dict[UnitId, UnitBlame] = {}
         self.skips = Counter[UnitId]()
+        self.tried = set[UnitId]()
+        """Units that were in a trial: whoever conflicts with one of them waits, so that the trial was not in vain."""
 
     def list_running(self) -> list[PooledTrial]:
         """Return the trials under way, and those whose outcome nobody has taken."""
@@ -91,6 +95,7 @@ class TrialPool:
     def begin_trial(self, trial: PooledTrial, judge: Callable[[], Awaitable[TrialOutcome]]) -> None:
         """Begin a trial beside the others."""
         self._running.append(trial)
+        self.tried.update(trial.tested)
         self._tasks.start_soon(self._run_trial, trial, judge)
 
     async def wait_for_outcomes(self) -> list[PooledTrial]:
@@ -118,6 +123,7 @@ class TrialPool:
         if self.memory.head != head:
             self.end_all_trials()
             self.memory = TipMemory(head)
+            self.paths.fitting.clear()
 
     def follow_landing(self, landed: Units, head: CommitId) -> None:
         """Note that units landed: unions that begin with them lie on the new tip, all others on an earlier one."""
@@ -125,6 +131,7 @@ class TrialPool:
             trial.is_exact = trial.is_exact and trial.units[: len(landed)] == landed
             trial.units = tuple(unit for unit in trial.units if unit not in landed)
         self.end_trials([trial for trial in self.list_running() if not trial.units])
+        self.paths.follow_landing(landed)
         results: dict[Units, GateResult] = {}
         for units, result in self.memory.results.items():
             if units[: len(landed)] == landed:

@@ -6,6 +6,7 @@ be as flaky on the base. Two files `markers/NAME.half-1` and `.half-2` make a tr
 
 import heapq
 import random
+from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 
@@ -30,6 +31,8 @@ class MarkerGate:
         self._run_s = run_s
         self._jitter = jitter
         self._chance = random.Random(seed)
+        self._seed = seed
+        self._looks = Counter[TreeId]()
         self._names_tests = names_tests
         self._results: dict[TreeId, GateResult] = {}
         self._waiting: list[tuple[float, int, anyio.Event, TreeId]] = []
@@ -98,12 +101,14 @@ class MarkerGate:
     async def _find_red(self, tree: TreeId) -> list[str]:
         told = await self._git.run_text("ls-tree", "--name-only", f"{tree}", "markers/")
         names = [line.removeprefix("markers/") for line in told.splitlines()]
+        self._looks[tree] += 1
+        chance = random.Random(f"{self._seed} {tree} {self._looks[tree]}")
         red = []
         for name in names:
             unit, _, kind = name.rpartition(".")
             is_red = kind == "red" or (kind == "half-1" and f"{unit}.half-2" in names)
             if kind.endswith("flaky") and unit not in self.landed:
-                is_red = self._chance.random() < int(kind.removesuffix("flaky")) / 100
+                is_red = chance.random() < int(kind.removesuffix("flaky")) / 100
             if is_red:
                 red.append(unit)
         return red

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.queue.changed_paths import read_changed_paths
 from orchestrator.queue.composition import MergeComposer
 from orchestrator.queue.pr_branch import LandingFence, PrBranch
 from tests.running.projects import git, repository
@@ -51,6 +52,9 @@ class QueueProject:
         return MergeComposer(
             self.branch.repository.git, self.commits, lambda unit: f"land {unit}\n", WHEN, names_candidates=False
         )
+
+    async def read_paths(self, unit: UnitId) -> frozenset[str]:
+        return await read_changed_paths(self.branch.repository.git, self.branch.base, self.commits[unit])
 
     def list_landed(self) -> list[str]:
         """The units in the branch's history, in the order in which they landed."""

@@ -13,7 +13,7 @@ from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import SessionEnded, TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, TaskId
+from orchestrator.domain.ids import ROOT_TASK, TaskId, UnitId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.attempts import continue_attempt, start_attempt
@@ -41,6 +41,7 @@ from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
 from orchestrator.queue.branch_landing import LandingResult
 from orchestrator.queue.candidate_order import CandidateFacts
+from orchestrator.queue.changed_paths import read_changed_paths
 from orchestrator.queue.failure_rate import list_failures
 from orchestrator.queue.parallel_round import ParallelLander, ParallelOptions
 from orchestrator.queue.trial_pool import TrialPool
@@ -341,10 +342,16 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPo
         task = context.state.tasks[name]
         if task.unit in composer.candidates:
             facts.append(CandidateFacts(task.unit, pass_rate=1 / max(1, len(task.attempts)), age=age))
+
+    async def read_paths(unit: UnitId) -> frozenset[str]:
+        git, base = context.repository.git, context.state.run.base
+        return await read_changed_paths(git, base, composer.candidates[unit])
+
     options = ParallelOptions(
         lambda: context.command_slots,
         reruns=context.config.gate.reruns,
         failures=list_failures(context.state.trials, context.state.ejections),
+        read_paths=read_paths,
         is_serial=not context.action_order.gathers_news,
     )
     head = await context.read_branch_tip() or context.state.run.base

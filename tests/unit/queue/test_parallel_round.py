@@ -37,7 +37,7 @@ class Queue:
             lander = ParallelLander(self.ledger, self.gate, self.project.branch, pool)  # type: ignore[arg-type]
             while self.queued:
                 facts = [CandidateFacts(unit, age=age) for age, unit in enumerate(self.queued)]
-                options = ParallelOptions(lambda: self.slots)
+                options = ParallelOptions(lambda: self.slots, read_paths=self.project.read_paths)
                 name = f"round {len(self.results) + 1}"
                 result = await lander.land_candidates(name, facts, self.project.composer, options)
                 assert result.landed or result.ejected
