@@ -1,10 +1,27 @@
 """A ledger in memory, for what only lands: it keeps trials, ejections and landings, and folds nothing else."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.run.state import RunState
+
+_NONE = "0" * 40
+_STARTED = RunStarted(
+    run=RunId("run-1"),
+    mode="goal",
+    goal="many files",
+    started_at=datetime(2026, 1, 1, tzinfo=UTC),
+    repository="",
+    base=CommitId(_NONE),
+    base_tree=TreeId(_NONE),
+    branch="orchestrate/queue",
+    target="main",
+    settings={},
+)
 
 
 class MemoryLedger:
@@ -12,6 +29,7 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self.state = RunState()
+        self.state.started = _STARTED
         self.events: list[Event] = []
 
     async def append(self, *events: Event) -> None:
