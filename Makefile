@@ -42,6 +42,7 @@ bench: $(STAMP)
 	CANDIDATES=200 $(BIN)/python -m bench.flakes
 	$(BIN)/python -m bench.goal
 	CANDIDATES=100 $(BIN)/python -m bench.landing
+	$(BIN)/python -m bench.queue
 	$(BIN)/python -m bench.tui
 
 setup: node terminal $(STAMP)

@@ -81,9 +81,11 @@ def plan_queue(view: QueueView) -> QueuePlan:
     guilty = view.knowledge.find_guilty(view.chain)
     if guilty is not None:
         return QueuePlan(guilty=guilty, moot=moot)
-    if landed := _choose_landing(view, kept):
-        return QueuePlan(landed=landed, moot=moot)
-    planner = _TrialPlanner(view, kept)
+    best = _find_largest_green(view)
+    is_held = _is_held_back(view, best, kept)
+    if best and not is_held:
+        return QueuePlan(landed=best, moot=moot)
+    planner = _TrialPlanner(view, kept, is_held)
     planner.choose_trials()
     return QueuePlan(wanted=tuple(planner.wanted), moot=moot)
 
@@ -103,25 +105,33 @@ def _is_moot(view: QueueView, trial: RunningTrial) -> bool:
     return any(red < doubtful for red in view.knowledge.list_red_sets(frozenset(view.chain)))
 
 
-def _choose_landing(view: QueueView, running: Iterable[RunningTrial]) -> Units:
-    """Return the largest green union; none while a larger one is under trial that it does not begin."""
+def _find_largest_green(view: QueueView) -> Units:
     best: Units = ()
     for units, verdict in view.knowledge.verdicts.items():
         if verdict.is_green and len(units) > len(best) and set(units).issubset(view.chain):
             best = units
-    for trial in running:
-        is_ahead = trial.is_exact and len(trial.units) > len(best)
-        if is_ahead and trial.units[: len(best)] != best:
-            return ()
     return best
+
+
+def _is_held_back(view: QueueView, best: Units, running: Iterable[RunningTrial]) -> bool:
+    """Return True while a union is under trial that lands more innocents, and would not lie on top of `best`."""
+    for trial in running:
+        innocent = view.knowledge.passed.intersection(trial.units)
+        if best and trial.is_exact and len(innocent) > len(best) and trial.units[: len(best)] != best:
+            return True
+    return False
 
 
 @dataclass
 class _TrialPlanner:
-    """The choice of trials for one view. `busy` are units whose guilt is being found out."""
+    """The choice of trials for one view. `busy` are units whose guilt is being found out.
+
+    While a green union is held back, no more innocents are put into trials: it does not wait for those as well.
+    """
 
     view: QueueView
     running: Sequence[RunningTrial]
+    is_held: bool
     wanted: list[WantedTrial] = field(default_factory=list)
     busy: set[UnitId] = field(default_factory=set)
 
@@ -131,7 +141,9 @@ class _TrialPlanner:
         self.red_sets = knowledge.list_red_sets(self.chain)
         self.mixed = self._find_mixed()
         innocent = knowledge.passed.difference(self.mixed)
-        self.innocent = tuple(unit for unit in self.view.chain if unit in innocent)
+        self.innocent: Units = ()
+        if not self.is_held:
+            self.innocent = tuple(unit for unit in self.view.chain if unit in innocent)
         self.chunk_size = 1
         if self.view.failure_rate < _SOLO_RATE:
             self.chunk_size = choose_chunk_size(self.view.failure_rate)
