@@ -59,6 +59,7 @@ class ParallelRound:
         self._options = options
         self._chains = ChainComposer(composer, pool.steps)
         self._landing = BranchLanding(tools, self._chains)
+        self._set_aside: set[UnitId] = set()
 
     async def run(self, candidates: Sequence[CandidateFacts]) -> LandingResult:
         """Test, until something lands or is ejected.
@@ -73,28 +74,31 @@ class ParallelRound:
         self._pool.stand_on(self._head)
         if held:
             return LandingResult(landed=held, ejected=())
-        chain = await self._compose_chain(self._order_candidates(candidates))
-        if chain.conflicts:
-            return await self._eject_conflicts(chain.conflicts)
-        units = chain.units
-        while units:
-            plan = self._choose_plan(units)
+        while True:
+            chain = await self._compose_chain(self._order_candidates(candidates))
+            if chain.conflicts:
+                return await self._eject_conflicts(chain.conflicts)
+            plan = self._choose_plan(chain.units)
             if plan.guilty is not None:
                 return await self._eject_guilty(plan.guilty)
-            if plan.landed and await self._land_units(plan.landed):
-                self._count_skips(candidates)
-                return LandingResult(landed=plan.landed, ejected=())
-            units = await self._begin_trials(units, plan.wanted)
+            if plan.landed:
+                if await self._land_units(plan.landed):
+                    self._count_skips(candidates)
+                    return LandingResult(landed=plan.landed, ejected=())
+                continue
+            is_composed = await self._begin_trials(plan.wanted)
             if self._pool.list_running():
                 for trial in await self._pool.wait_for_outcomes():
                     await self._take_outcome(trial)
-        return LandingResult(landed=(), ejected=())
+            elif is_composed:
+                return LandingResult(landed=(), ejected=())
 
     def _order_candidates(self, candidates: Sequence[CandidateFacts]) -> Units:
+        kept = [one for one in candidates if one.unit not in self._set_aside]
         if self._options.is_serial:
-            return tuple(one.unit for one in candidates)
+            return tuple(one.unit for one in kept)
         skips = self._pool.skips
-        return order_candidates(replace(one, skips=skips[one.unit]) for one in candidates)
+        return order_candidates(replace(one, skips=skips[one.unit]) for one in kept)
 
     async def _compose_chain(self, ordered: Units) -> CandidateChain:
         """Return the units worth composing: innocents first, as they land first, and then whoever was tried."""
@@ -128,20 +132,21 @@ class ParallelRound:
         self._pool.end_trials([trial for trial in running if trial.view in plan.moot])
         return plan
 
-    async def _begin_trials(self, units: Units, wanted: Iterable[WantedTrial]) -> Units:
-        """Begin trials; return the units without one that conflicts in an order that the chain did not have."""
+    async def _begin_trials(self, wanted: Iterable[WantedTrial]) -> bool:
+        """Begin trials; return False if a unit conflicts in an order that the chain did not have: it is set aside."""
         trials = UnionTrials(self._tools, self._chains, self._name, self._head, self._options.reruns)
         for one in wanted:
             composed = await self._chains.compose_union(self._head, one.units)
             if isinstance(composed, UnitConflict):
-                return tuple(unit for unit in units if unit != composed.unit)
+                self._set_aside.add(composed.unit)
+                return False
             trial = PooledTrial(one.units, composed, one.is_fresh, one.is_search, one.units)
             result = self._pool.memory.results.get(one.units)
             if one.is_search and result is not None:
                 self._pool.begin_trial(trial, partial(trials.search_culprits, trial, result))
             else:
                 self._pool.begin_trial(trial, partial(trials.judge_union, trial))
-        return units
+        return True
 
     async def _take_outcome(self, trial: PooledTrial) -> None:
         """Take down what a trial has told, and what the hooks say of a union that may land."""
