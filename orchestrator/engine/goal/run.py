@@ -1,7 +1,7 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
@@ -13,7 +13,7 @@ from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import SessionEnded, TaskEnded
-from orchestrator.domain.ids import ROOT_TASK, TaskId, UnitId
+from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.attempts import continue_attempt, start_attempt
@@ -22,6 +22,7 @@ from orchestrator.engine.control.approvals import ask_to_raise_limit, build_wait
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.goal import actions, iterations, schedule
 from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
+from orchestrator.engine.goal.landing import land_tasks
 from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
@@ -29,21 +30,13 @@ from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.goal.rival_choice import choose_rival
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
 from orchestrator.engine.judging.attempt_verdict import judge_attempt
-from orchestrator.engine.judging.union_gate import UnionGate
 from orchestrator.engine.merging.clash_probes import ClashProbe
-from orchestrator.engine.merging.file_regeneration import FileRegenerator
-from orchestrator.engine.merging.landing_composer import build_landing_composer
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
 from orchestrator.engine.verification.task_verification import verify_task
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
-from orchestrator.queue.branch_landing import LandingResult
-from orchestrator.queue.candidate_order import CandidateFacts
-from orchestrator.queue.changed_paths import read_changed_paths
-from orchestrator.queue.failure_rate import list_failures
-from orchestrator.queue.parallel_round import ParallelLander, ParallelOptions
 from orchestrator.queue.trial_pool import TrialPool
 
 _INBOX_PAUSE_S = 0.05
@@ -332,28 +325,3 @@ class GoalRun:
             await merge_when_green(context)
         if context.state.goal.rejudge_count == again:
             await end_run(context, outcome, reason, cause)
-
-
-async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPool) -> LandingResult:
-    """Return one round of the queue over these tasks; what it has tested and not landed stays in the pool."""
-    composer = build_landing_composer(context, tasks, FileRegenerator(context), pool.remade)
-    facts = list[CandidateFacts]()
-    for age, name in enumerate(tasks):
-        task = context.state.tasks[name]
-        if task.unit in composer.candidates:
-            facts.append(CandidateFacts(task.unit, pass_rate=1 / max(1, len(task.attempts)), age=age))
-
-    async def read_paths(unit: UnitId) -> frozenset[str]:
-        git, base = context.repository.git, context.state.run.base
-        return await read_changed_paths(git, base, composer.candidates[unit])
-
-    options = ParallelOptions(
-        lambda: context.command_slots,
-        reruns=context.config.gate.reruns,
-        failures=list_failures(context.state.trials, context.state.ejections),
-        read_paths=read_paths,
-        is_serial=not context.action_order.gathers_news,
-    )
-    head = await context.read_branch_tip() or context.state.run.base
-    lander = ParallelLander(context.journal, UnionGate(context, head), context.branch, pool, context.hooks)
-    return await lander.land_candidates(f"round {len(context.state.trials) + 1}", facts, composer, options)
