@@ -120,8 +120,8 @@ class ParallelRound:
         if self._options.is_serial:
             return 0.0
         knowledge, queued = self._pool.memory.knowledge, frozenset(units)
-        groups = [len(red) for red in knowledge.list_red_sets(queued)]
-        return estimate_failure_rate(self._options.failures, len(queued & knowledge.passed), groups)
+        groups = [len(red) for red in knowledge.list_red_sets(queued) if len(red) > 1]
+        return estimate_failure_rate(self._options.failures, red_groups=groups)
 
     def _choose_plan(self, units: Units) -> QueuePlan:
         """Return the next step, after trials that are of no use any more have been ended."""
