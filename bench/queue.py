@@ -38,7 +38,7 @@ from tests.running.queued import QueuedCandidate, build_project, name_unit
 CANDIDATES = 300
 """So many that conflict with nobody in each case of the grid; those that do come on top."""
 CONFLICTS, FLAKY = 0.28, 0.1
-SHORT = ((0.05, 2, 150), (0.05, 4, 200), (0.1, 4, 100), (0.3, 16, 300))
+SHORT = ((0.05, 2, 300), (0.05, 4, 200), (0.1, 4, 100), (0.3, 16, 300))
 RATES, SLOTS = (0.02, 0.05, 0.1, 0.2, 0.3), (1, 2, 4, 8, 16)
 LEAST_SPEEDUP, MOST_RUNS = 5.0, 0.45
 LEAST_MERGED = {(0.05, 4): 8.0, (0.3, 16): 8.0}
