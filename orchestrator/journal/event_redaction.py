@@ -35,6 +35,7 @@ UNREDACTED_FIELDS = frozenset(
             "tried",
             "old",
             "new",
+            "tip",
             "object",
             "ref",
         ),

@@ -142,7 +142,7 @@ class _Replay:
             )
         return RunOverrides(
             client=RecordedModel(self._recording.answers, self._wait_for_turn, self._compare_request),
-            pace=RecordedActionOrder(self._order, self._schedule.rounds),
+            pace=RecordedActionOrder(self._order, self._schedule.rounds, self._schedule.compositions),
             open_journal=partial(OrderedJournal, stops=stops, order=self._order, answers=self._recording.tier_answers),
             prompts=self._source,
             wrap_forge=self._wrap_forge,

@@ -51,6 +51,7 @@ def change(task: str, files: Mapping[str, str]) -> list:
     return [*(writes(task, path, text) for path, text in files.items()), worker_ends(task)]
 
 
+@pytest.mark.extended
 async def test_a_change_is_looked_at_by_its_own_tests_and_lands_by_all(shop: Bench) -> None:
     files = {"orders.py": build_module("number * 3"), "test_orders_more.py": build_test("orders", 2, 6, "more")}
     ended = await shop.run(
@@ -100,6 +101,7 @@ async def test_a_break_that_only_an_unselected_test_sees_never_lands_and_goes_ba
     assert report.is_same
 
 
+@pytest.mark.extended
 async def test_tests_of_a_change_that_bend_unselected_ones_keep_it_from_landing(shop: Bench) -> None:
     bending = "import prices\n\nprices.give = lambda number: number * 2\n\n\ndef test_bent():\n    assert True\n"
     files = {"prices.py": build_module("number * 3 if number else 0"), "test_bending.py": bending}
@@ -115,6 +117,7 @@ async def test_tests_of_a_change_that_bend_unselected_ones_keep_it_from_landing(
     assert ended.state.landings == []
 
 
+@pytest.mark.extended
 async def test_work_that_is_red_only_together_with_what_landed_still_clashes(shop: Bench) -> None:
     hidden = "import importlib\n\n\ndef test_sum():\n    names = ['pri' + 'ces', 'or' + 'ders']\n"
     hidden += "    assert sum(importlib.import_module(name).give(1) for name in names) < 6\n"

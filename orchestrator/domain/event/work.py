@@ -7,7 +7,7 @@ from pydantic import Field
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
-from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.plan import Plan
@@ -141,6 +141,19 @@ class CandidateTaken(Done, kind="candidate.taken"):
     dropped: tuple[str, ...] = ()
     flagged: tuple[str, ...] = ()
     verifier_tests: tuple[str, ...] = ()
+
+
+class CandidateComposed(Event, kind="candidate.composed"):
+    """The judge tests a candidate as it would land: on top of `tip`, where the branch stands, and of these `units`.
+
+    They have passed their tests and wait for their landing. `commit` and `tree` are those of all together.
+    """
+
+    number: int
+    tip: CommitId
+    units: tuple[UnitId, ...]
+    commit: CommitId
+    tree: TreeId
 
 
 class VerdictGiven(Event, kind="verdict.given"):

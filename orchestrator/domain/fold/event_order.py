@@ -106,7 +106,7 @@ def _require_next_attempt(state: RunState, event: work.AttemptStarted) -> None:
         _require_next_number(event, "attempt", event.attempt.number, len(state.tasks[event.task].attempts))
 
 
-_OfAttempt: TypeAlias = work.CandidateTaken | work.AttemptEnded | work.VerdictGiven
+_OfAttempt: TypeAlias = work.CandidateTaken | work.CandidateComposed | work.AttemptEnded | work.VerdictGiven
 
 
 def _require_known_attempt(state: RunState, event: _OfAttempt) -> None:
@@ -133,5 +133,6 @@ _CHECKS: tuple[tuple[type[Event] | tuple[type[Event], ...], _Check], ...] = (
     (work.PlanningStarted, _require_next_round),
     (work.AttemptStarted, _require_next_attempt),
     ((work.CandidateTaken, work.AttemptEnded, work.VerdictGiven), _require_known_attempt),
+    (work.CandidateComposed, _require_known_attempt),
     (migration.WaveStarted, _require_known_shards),
 )

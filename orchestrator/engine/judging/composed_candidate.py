@@ -1,9 +1,10 @@
 """A candidate as it would land: on top of the branch, and of what is about to land before it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.event.work import CandidateComposed, CandidateTaken
+from orchestrator.domain.ids import CommitId, TreeId, UnitId, parse_unit_task
 from orchestrator.domain.judging.check import ReceiptStatus
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
@@ -11,7 +12,15 @@ from orchestrator.engine.judging.candidate_changes import JudgedChange, read_can
 from orchestrator.engine.judging.support_files import read_base_gate
 from orchestrator.engine.merging.landing_composer import build_landing_composer
 from orchestrator.judge.gate.check_runner import build_check_key
-from orchestrator.queue.composition import ComposedUnion, MergeComposer, UnitConflict
+from orchestrator.queue.composition import ComposedUnion, UnitConflict
+
+
+@dataclass(frozen=True)
+class ComposedHead:
+    """A commit that a candidate may land on: the branch's tip with units that wait for their landing."""
+
+    commit: CommitId
+    units: tuple[UnitId, ...] = ()
 
 
 async def compose_candidate(context: RunContext, state: TaskState, candidate: CandidateTaken) -> JudgedChange | None:
@@ -20,36 +29,57 @@ async def compose_candidate(context: RunContext, state: TaskState, candidate: Ca
     What lands before it is the branch with as many waiting candidates as have been tested together. None if that is
     the base of its attempt, or the candidate conflicts with it.
     """
+    recorded = await context.action_order.await_composition(state.spec.id, candidate.number)
     tip = await context.read_branch_tip() or context.state.run.base
     if tip != (context.state.head or context.state.run.base):
         return None  # somebody else moved the branch: the queue looks at that
-    waiting = context.passed_candidates.list_waiting(context.state, state.spec.id)
-    composer = build_landing_composer(context, [*(task.spec.id for task in waiting), state.spec.id])
-    units = [task.unit for task in waiting]
-    heads = await _compose_heads(context, composer, tip, units)
-    for head in reversed(heads):
-        union = await composer.compose_union(head, [state.unit])
+    composer = build_landing_composer(context, [state.spec.id])
+    for head in reversed(await _compose_heads(context, state, tip, recorded)):
+        union = await composer.compose_union(head.commit, [state.unit])
         if isinstance(union, UnitConflict):
             continue
-        if head == state.attempts[-1].base:
+        if head.commit == state.attempts[-1].base:
             return None
-        return await _read_change(context, head, union)
+        composed = {"task": state.spec.id, "number": candidate.number, "tip": tip, "units": head.units}
+        await context.journal.append(CandidateComposed(**composed, commit=union.commit, tree=union.tree))
+        return await _read_change(context, head.commit, union)
     return None
 
 
 async def _compose_heads(
-    context: RunContext, composer: MergeComposer, tip: CommitId, units: Sequence[UnitId]
-) -> list[CommitId]:
-    """Return the branch's tip, and each union of waiting candidates on it whose tree was tested as a whole."""
-    heads, head = [tip], tip
+    context: RunContext, state: TaskState, tip: CommitId, recorded: Sequence[UnitId] | None
+) -> list[ComposedHead]:
+    """Return what a candidate may be composed with, best last; in a replay what was recorded, if anything."""
+    if context.action_order.gathers_news:
+        waiting = context.passed_candidates.list_waiting(context.state, state.spec.id)
+        return await _compose_tested_heads(context, tip, [task.unit for task in waiting])
+    if recorded is None:
+        return []
+    return [await _compose_recorded_head(context, tip, recorded)]
+
+
+async def _compose_tested_heads(context: RunContext, tip: CommitId, units: Sequence[UnitId]) -> list[ComposedHead]:
+    """Return the branch's tip, and each union of units on it whose tree was tested as a whole."""
+    composer = build_landing_composer(context, list(map(parse_unit_task, units)))
+    heads, head = [ComposedHead(tip)], ComposedHead(tip)
     for unit in units:
-        union = await composer.compose_union(head, [unit])
+        union = await composer.compose_union(head.commit, [unit])
         if isinstance(union, UnitConflict):
             continue
-        head = union.commit
+        head = ComposedHead(union.commit, (*head.units, unit))
         if _is_tested(context, union.tree):
             heads.append(head)
     return heads
+
+
+async def _compose_recorded_head(context: RunContext, tip: CommitId, units: Sequence[UnitId]) -> ComposedHead:
+    """Return the union of units on the tip, without those that have landed already."""
+    waiting = [unit for unit in units if unit not in context.state.landed_units]
+    composer = build_landing_composer(context, list(map(parse_unit_task, waiting)))
+    union = await composer.compose_union(tip, waiting)
+    if isinstance(union, UnitConflict):
+        return ComposedHead(tip)
+    return ComposedHead(union.commit, tuple(waiting))
 
 
 def _is_tested(context: RunContext, tree: TreeId) -> bool:

@@ -24,6 +24,11 @@ def name_attempt(task: TaskId, number: int) -> str:
     return f"attempt {number} at {task}"
 
 
+def name_composition(task: TaskId, number: int) -> str:
+    """Return the composing of an attempt's candidate with what lands before it."""
+    return f"the composing of attempt {number} at {task}"
+
+
 def name_tier_answer(item: str) -> str:
     """Return what was said to a wish for a tier."""
     return f"the answer to {item}"
@@ -71,6 +76,7 @@ _NAMES: Mapping[type[Event], str] = {
     work.RivalChosen: "the choice among the rivals of {0.task}",
     work.PlanningEnded: "the last word of the planner of {0.task} in round {0.round}",
     work.AttemptEnded: "the end of attempt {0.number} at {0.task}",
+    work.CandidateComposed: "the composing of attempt {0.number} at {0.task}",
     work.VerdictGiven: "the verdict on attempt {0.number} at {0.task}",
     work.TaskEnded: "the end of {0.task}",
     IterationStarted: "iteration {0.number}",

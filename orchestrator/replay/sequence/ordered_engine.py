@@ -15,7 +15,7 @@ from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
-from orchestrator.domain.ids import SessionId, parse_effect_name, parse_unit_task
+from orchestrator.domain.ids import SessionId, TaskId, UnitId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.goal.actions import Action, LandTasks, PlanRound, StartAttempt
@@ -23,9 +23,10 @@ from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
-from orchestrator.replay.sequence.schedule import QueueRound
+from orchestrator.replay.sequence.schedule import Compositions, QueueRound
 
 _NEVER = "a further round of the queue"
+_NO_COMPOSITIONS: Compositions = {}
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,12 @@ class RecordedActionOrder:
 
     gathers_news = False
 
-    def __init__(self, order: MilestoneOrder, rounds: tuple[QueueRound, ...]) -> None:
+    def __init__(
+        self, order: MilestoneOrder, rounds: tuple[QueueRound, ...], compositions: Compositions = _NO_COMPOSITIONS
+    ) -> None:
         self._order = order
         self._rounds = rounds
+        self._compositions = compositions
 
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
@@ -100,6 +104,17 @@ class RecordedActionOrder:
             yield await self._await_turn(action, state)
         finally:
             self._order.set_busy_count(None)
+
+    async def await_composition(self, task: TaskId, number: int) -> Sequence[UnitId] | None:
+        """Return with what a candidate was composed in the recording, once it is time for that.
+
+        Raises:
+            ReplayStopped: its turn cannot come.
+        """
+        units = self._compositions.get((task, number))
+        if units is not None:
+            await self._order.wait_for_turn(milestones.name_composition(task, number))
+        return units
 
     def on_waiting(self, busy: int) -> None:
         """Note that nothing else begins before one of `busy` actions has ended."""

@@ -11,7 +11,13 @@ from orchestrator.domain.event.landing import (
     RewindStarted,
     UnitEjected,
 )
-from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
+from orchestrator.domain.event.work import (
+    AttemptStarted,
+    CandidateComposed,
+    ModelFailed,
+    PlanningStarted,
+    WorkspaceLeasing,
+)
 from orchestrator.domain.ids import CommitId, PurposeFacts, TaskId, UnitId
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
@@ -26,6 +32,10 @@ class QueueRound:
     units: tuple[UnitId, ...]
 
 
+Compositions = Mapping[tuple[TaskId, int], tuple[UnitId, ...]]
+"""Task and number of an attempt → the units on top of which its candidate was tested, beside what had landed."""
+
+
 @dataclass(frozen=True)
 class ReplaySchedule:
     """The schedule that a replay follows. `seq_by_name` tells which event each milestone was."""
@@ -34,6 +44,7 @@ class ReplaySchedule:
     seq_by_name: Mapping[str, int]
     rounds: tuple[QueueRound, ...]
     superseded: Mapping[str, frozenset[str]]
+    compositions: Compositions
 
     def build_order(self) -> MilestoneOrder:
         """Return a new order, of which nothing has happened yet."""
@@ -52,7 +63,8 @@ class BranchMove:
 def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     """Return the order of what matters in a recording."""
     moves = list_moves(recording.events)
-    effective = {move.begun for move in moves}
+    compositions, composed = _find_compositions(recording.events)
+    effective = {move.begun for move in moves} | composed
     namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
     by_seq: dict[int, str] = {}
     for recorded in recording.events:
@@ -69,13 +81,28 @@ def build_schedule(recording: RecordedRun) -> ReplaySchedule:
         rounds.append(QueueRound(name, one.units))
         superseded[name] = frozenset({by_seq[one.result_seq]} if one.result_seq in by_seq else ())
     ordered = sorted(named, key=lambda name: named[name])
-    return ReplaySchedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
+    places = {name: seq for name, (_, seq) in named.items()}
+    return ReplaySchedule(tuple(ordered), places, tuple(rounds), superseded, compositions)
+
+
+def _find_compositions(events: Iterable[RecordedEvent]) -> tuple[Compositions, set[int]]:
+    """Return what candidates were composed with, and the places of the events that say so.
+
+    Of an attempt the last one counts: a killed process may have begun others.
+    """
+    compositions, places = {}, dict[tuple[TaskId, int], int]()
+    for recorded in events:
+        match recorded.event:
+            case CandidateComposed(task=str(task), number=number, units=units):
+                compositions[task, number] = units
+                places[task, number] = recorded.seq
+    return compositions, set(places.values())
 
 
 def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
     """Return False for what a killed process began and did not end, and for tries that were followed by others."""
     event = recorded.event
-    if isinstance(event, LandingStarted):
+    if isinstance(event, LandingStarted | CandidateComposed):
         return recorded.seq in effective
     if isinstance(event, ModelFailed):
         call = recording.calls.get((event.session, event.turn))
@@ -102,6 +129,8 @@ def _find_position(recorded: RecordedEvent, recording: RecordedRun, moves: Seque
     match recorded.event:
         case AttemptStarted(attempt=attempt) if attempt.start is None:
             base = attempt.base
+        case CandidateComposed(tip=tip):
+            base = tip
         case PlanningStarted(task=task):
             base = _find_planning_commit(recording.events[recorded.seq :], task)
         case WorkspaceLeasing(purpose_facts=PurposeFacts(kind="planning"), commit=commit):

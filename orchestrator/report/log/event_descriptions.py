@@ -130,6 +130,11 @@ def _(event: work.CandidateTaken) -> str:
 
 
 @describe_event.register
+def _(event: work.CandidateComposed) -> str:
+    return f"attempt {event.number} is tested on top of {', '.join((event.tip[:12], *event.units))}"
+
+
+@describe_event.register
 def _(event: work.VerdictGiven) -> str:
     return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
 
