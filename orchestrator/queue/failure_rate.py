@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.ids import UnitId
 
-_PRIOR_FAILURES, _PRIOR_PASSES = 1, 9
-_COUNTED = 100
+_PRIOR_FAILURES, _PRIOR_PASSES = 0.5, 9.5
+_COUNTED = 200
 """Verdicts that count; earlier ones tell of other work."""
 _STEPS = 60
 """Rates that are weighed against each other where only groups are known to be red."""
@@ -31,7 +31,7 @@ def list_failures(trials: Iterable[TrialJudged], ejections: Iterable[UnitEjected
 
 
 def estimate_failure_rate(failures: Sequence[bool], passed: int = 0, red_groups: Sequence[int] = ()) -> float:
-    """Return the mean of a beta distribution: one failure in ten units, and the latest verdicts on single units.
+    """Return the mean of a beta distribution: one failure in twenty units, and the latest verdicts on single units.
 
     Args:
         failures: for each unit, in the order in which that was settled, True if it was red.
@@ -50,7 +50,7 @@ def estimate_failure_rate(failures: Sequence[bool], passed: int = 0, red_groups:
     return sum(rate * share for rate, share in zip(rates, shares, strict=True)) / sum(shares)
 
 
-def _weigh_rate(rate: float, failed: int, green: int, red_groups: Sequence[int]) -> float:
+def _weigh_rate(rate: float, failed: float, green: float, red_groups: Sequence[int]) -> float:
     """Return the logarithm of how well a rate explains what was seen."""
     weight = (failed - 1) * math.log(rate) + (green - 1) * math.log(1 - rate)
     for size in red_groups:

@@ -29,10 +29,20 @@ async def select_tests_of_change(
 
 def _select_files(changed: list[str], paths: list[str], graph: ImportGraph) -> ConcernedTests | None:
     code = [path for path in changed if not is_prose(path)]
+    code += _list_neighbours(code, graph)
     chosen = select_concerned_tests(code, paths, graph.find_dependents)
     if chosen.files is None or 2 * len(chosen.files) > sum(map(is_test_file, paths)):
         return None
     return ConcernedTests(chosen.files, frozenset(paths))
+
+
+def _list_neighbours(changed: list[str], graph: ImportGraph) -> list[str]:
+    """Return the tests that import what changed tests import as well: these can alter it for those."""
+    found = set[str]()
+    for path in filter(is_test_file, changed):
+        for imported in graph.imports.get(path, ()):
+            found.update(filter(is_test_file, graph.importers.get(imported, ())))
+    return sorted(found.difference(changed))
 
 
 async def select_test_files(context: RunContext, commit: CommitId, paths: Iterable[str]) -> ConcernedTests | None:
