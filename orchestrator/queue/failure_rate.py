@@ -7,7 +7,7 @@ from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.ids import UnitId
 
 _PRIOR_FAILURES, _PRIOR_PASSES = 0.5, 9.5
-_COUNTED = 200
+_COUNTED = 100
 """Verdicts that count; earlier ones tell of other work."""
 _STEPS = 60
 """Rates that are weighed against each other where only groups are known to be red."""

@@ -73,19 +73,22 @@ async def test_a_change_is_looked_at_by_its_own_tests_and_lands_by_all(shop: Ben
     assert [(receipt.narrows, receipt.counts.total) for receipt in whole] == [(None, 6)]
 
 
-async def test_a_break_that_only_an_unselected_test_sees_never_lands_and_goes_back_to_its_worker(shop: Bench) -> None:
-    broken = {"prices.py": build_module("number * 3 if number else 0")}
-    mended = {"prices.py": build_module("number + number")}
-    ended = await shop.run(
+async def run_hidden_break(shop: Bench) -> RunExit:
+    """A worker breaks what only an unselected test sees, and mends it when it is sent back."""
+    return await shop.run(
         plans("root", {"key": "prices"}),
-        *change("prices", broken),
+        *change("prices", {"prices.py": build_module("number * 3 if number else 0")}),
         reviews("prices"),
-        *change("prices", mended),
+        *change("prices", {"prices.py": build_module("number + number")}),
         reviews("prices"),
         *planner_is_done(),
         judges(),
         **PLAN,
     )
+
+
+async def test_a_break_that_only_an_unselected_test_sees_never_lands_and_goes_back_to_its_worker(shop: Bench) -> None:
+    ended = await run_hidden_break(shop)
     task = ended.state.tasks[TaskId("prices")]
     assert (ended.exit_code, task.status) == (0, TaskStatus.MERGED)
     kinds = [(given.number, given.verdict.kind, given.verdict.is_provisional) for given in task.verdicts]
@@ -96,6 +99,11 @@ async def test_a_break_that_only_an_unselected_test_sees_never_lands_and_goes_ba
     landed = git(shop.repository, "log", "--format=%H", f"{ended.state.run.base}..{ended.state.run.branch}").split()
     assert len(landed) == 1
     assert "number + number" in git(shop.repository, "show", f"{landed[0]}:prices.py")
+
+
+@pytest.mark.extended
+async def test_a_run_in_which_a_candidate_was_judged_twice_is_done_over_alike(shop: Bench) -> None:
+    await run_hidden_break(shop)
     options = Options(shop.repository, {"state": {"dir": str(shop.root / "state")}})
     report = await replay_run(options, None, ReplayOptions())
     assert report.is_same

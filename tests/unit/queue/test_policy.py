@@ -145,8 +145,8 @@ def test_sizes_are_within_what_there_is(units: int, slots: int, rate: float) -> 
     assert choose_chunk_size(rate) >= 1
 
 
-def test_the_rate_begins_at_one_in_ten_and_follows_the_latest_hundred_and_red_groups() -> None:
-    assert estimate_failure_rate([]) == 0.1
+def test_the_rate_begins_at_one_in_twenty_and_follows_the_latest_verdicts_and_red_groups() -> None:
+    assert estimate_failure_rate([]) == 0.05
     assert estimate_failure_rate([True] * 50 + [False] * 100) < 0.01
     assert estimate_failure_rate([], red_groups=[7] * 16) > 0.2
 
