@@ -33,7 +33,7 @@ MOST_GROWTH = 1.5
 
 @dataclass(frozen=True)
 class Figures:
-    """What one landing costs."""
+    """The costs of one landing."""
 
     cpu_ms: float
     wall_ms: float
@@ -68,11 +68,11 @@ def _count_processes() -> None:
     """Count every git process from now on."""
     popen = subprocess.Popen.__init__
 
-    def count(self: "subprocess.Popen[bytes]", *args: object, **more: object) -> None:
+    def start_counted(self: "subprocess.Popen[bytes]", *args: object, **more: object) -> None:
         _started.append(None)
         popen(self, *args, **more)  # type: ignore[call-overload]
 
-    subprocess.Popen.__init__ = count  # type: ignore[method-assign]
+    subprocess.Popen.__init__ = start_counted  # type: ignore[method-assign]
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What other queues make of the same candidates: serial gating, bors' bisection and a merge train.
+"""Other queues on the same candidates: serial gating, bors' bisection and a merge train.
 
 Each returns landings per T and runs per landing. Conflicting candidates cost none of them a run.
 """
@@ -33,7 +33,7 @@ def run_serial(candidates: Sequence[QueuedCandidate]) -> tuple[float, float]:
     """Test one candidate after the other."""
     gate, landed = _RivalGate(), _Landed(candidates)
     for one in candidates:
-        if not landed.conflicts(one) and gate.is_green_at_last(one):
+        if not landed.has_conflict(one) and gate.is_green_at_last(one):
             landed.add(one)
     return landed.count / gate.runs, gate.runs / landed.count
 
@@ -43,7 +43,7 @@ def run_bors(candidates: Sequence[QueuedCandidate]) -> tuple[float, float]:
     gate, landed = _RivalGate(), _Landed(candidates)
     pending = [list(candidates[start : start + _BATCH]) for start in range(0, len(candidates), _BATCH)]
     while pending:
-        batch = landed.select(pending.pop(0))
+        batch = landed.select_compatible(pending.pop(0))
         if not batch:
             continue
         if len(batch) == 1:
@@ -64,8 +64,8 @@ def run_train(candidates: Sequence[QueuedCandidate], slots: int) -> tuple[float,
     queue = list(candidates)
     suspect: QueuedCandidate | None = None
     while queue:
-        queue = [one for one in queue if not landed.conflicts(one)]
-        window = landed.select(queue)[:slots]
+        queue = [one for one in queue if not landed.has_conflict(one)]
+        window = landed.select_compatible(queue)[:slots]
         if not window:
             break
         rounds += 1
@@ -86,7 +86,7 @@ def run_train(candidates: Sequence[QueuedCandidate], slots: int) -> tuple[float,
 
 
 class _Landed:
-    """What has landed, and who conflicts with it."""
+    """The candidates that have landed, and those that conflict with them."""
 
     def __init__(self, candidates: Sequence[QueuedCandidate]) -> None:
         self._files: set[str] = set()
@@ -96,10 +96,10 @@ class _Landed:
         self._files.add(one.shared)
         self.count += 1
 
-    def conflicts(self, one: QueuedCandidate) -> bool:
+    def has_conflict(self, one: QueuedCandidate) -> bool:
         return one.shared in self._files
 
-    def select(self, candidates: Sequence[QueuedCandidate]) -> list[QueuedCandidate]:
+    def select_compatible(self, candidates: Sequence[QueuedCandidate]) -> list[QueuedCandidate]:
         """Those that conflict neither with what landed nor with each other."""
         files, found = set(self._files), []
         for one in candidates:

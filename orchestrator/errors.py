@@ -68,7 +68,7 @@ class PausedByPerson(PersonNeeded):
 
 
 class UnsafeLanding(PersonNeeded):
-    """What was to land is not what was tested, or takes back what landed before; the branch stays where it is."""
+    """A landing that is not what was tested, or takes back what landed before; the branch stays where it is."""
 
 
 class EnvironmentProblem(OrchestrateError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.domain.ids import UnitId
 
 MOST_SKIPS = 3
-"""Who was passed over so often goes first."""
+"""A candidate that was passed over so often goes first."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class UnitConflict(FrozenModel):
 
 @dataclass(frozen=True)
 class UnitOrigin:
-    """What a unit may change as it lands: what its commit changes, or the files that it replaces.
+    """The changes that a unit may make as it lands: those of its commit, or the files that it replaces.
 
     `remade` are files that conflicted and were made anew as it was merged.
     """

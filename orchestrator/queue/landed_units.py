@@ -1,4 +1,4 @@
-"""Which units of a run a commit of its branch holds, by the trailers of the commits on the line of first parents.
+"""The units of a run that a commit of its branch holds, by the trailers of the commits on the line of first parents.
 
 A round computes this from the very commit that the branch is about to be moved from. So whatever a rival, or a process
 that was killed, has landed until then does not land again, and a later move of the branch fails the compare-and-swap.

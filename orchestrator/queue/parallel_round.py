@@ -126,10 +126,10 @@ class ParallelRound:
     def _choose_plan(self, units: Units) -> QueuePlan:
         """Return the next step, after trials that are of no use any more have been ended."""
         running = self._pool.list_running()
-        views = [trial.view for trial in running]
+        views = [trial.policy_view for trial in running]
         view = QueueView(units, self._pool.memory.knowledge, self._count_slots(), self._estimate_rate(units), views)
         plan = plan_queue(view)
-        self._pool.end_trials([trial for trial in running if trial.view in plan.moot])
+        self._pool.end_trials([trial for trial in running if trial.policy_view in plan.moot])
         return plan
 
     async def _begin_trials(self, wanted: Iterable[WantedTrial]) -> bool:

@@ -155,7 +155,7 @@ class _TrialPlanner:
             self.commits += trial.is_exact and set(self.innocent).issubset(trial.units)
 
     @property
-    def free(self) -> int:
+    def free_slots(self) -> int:
         return self.view.slots - len(self.running) - len(self.wanted)
 
     def choose_trials(self) -> None:
@@ -225,11 +225,11 @@ class _TrialPlanner:
         return ()
 
     def _add_chunks(self, fresh: Units) -> None:
-        if 2 * len(fresh) < self.free * self.chunk_size:
+        if 2 * len(fresh) < self.free_slots * self.chunk_size:
             self._add_prefixes(fresh)
             self._add_parts(fresh)
             return
-        while fresh and self.free > 0:
+        while fresh and self.free_slots > 0:
             chunk, fresh = fresh[: self.chunk_size], fresh[self.chunk_size :]
             if self.commits >= self.most_commits:
                 self._add(chunk)
@@ -239,22 +239,22 @@ class _TrialPlanner:
 
     def _add_prefixes(self, fresh: Units) -> None:
         """Test prefixes of all that is not red, the longest first, on half of the slots, or both of two."""
-        count = self.free if self.free <= 2 else (self.free + 1) // 2
+        count = self.free_slots if self.free_slots <= 2 else (self.free_slots + 1) // 2
         for size in reversed(choose_prefix_sizes(self.view.failure_rate, count, len(fresh))):
             self._add(self.innocent + fresh[:size])
 
     def _add_parts(self, units: Units) -> None:
         """Test units in so many parts beside each other as slots are free."""
-        if not units or self.free <= 0:
+        if not units or self.free_slots <= 0:
             return
-        size = math.ceil(len(units) / self.free)
+        size = math.ceil(len(units) / self.free_slots)
         for start in range(0, len(units), size):
             self._add(units[start : start + size])
 
     def _split_further(self) -> None:
         """Use slots that nothing else needs for what is left of the red sets."""
         for red in self.red_sets:
-            if self.free <= 0 or len(red) == 1:
+            if self.free_slots <= 0 or len(red) == 1:
                 continue
             taken = self._list_taken()
             self._add_parts(tuple(unit for unit in self.view.chain if unit in red and unit not in taken))
@@ -269,7 +269,7 @@ class _TrialPlanner:
         return taken - self.view.knowledge.passed
 
     def _add(self, units: Units, *, is_fresh: bool = False, is_search: bool = False) -> None:
-        if self.free <= 0 or not units:
+        if self.free_slots <= 0 or not units:
             return
         if not is_fresh and not is_search and units in self.view.knowledge.verdicts:
             return

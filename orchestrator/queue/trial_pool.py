@@ -43,7 +43,7 @@ class PooledTrial:
     error: OrchestrateError | None = None
 
     @property
-    def view(self) -> RunningTrial:
+    def policy_view(self) -> RunningTrial:
         """The trial as the policy sees it."""
         return RunningTrial(self.units, self.is_exact, self.is_search)
 

@@ -60,7 +60,7 @@ class MarkerGate:
         return GateResult(tree=tree, difference=difference, receipts=(f"p{self.probes}",), is_whole=False)
 
     def choose_length(self) -> float:
-        """How long the next run takes."""
+        """Return the length of the next run."""
         return self._run_s * (1 + self._chance.uniform(-self._jitter, self._jitter))
 
     async def jump_to_next_end(self) -> None:

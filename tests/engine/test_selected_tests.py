@@ -111,18 +111,25 @@ async def test_a_run_in_which_a_candidate_was_judged_twice_is_done_over_alike(sh
 
 @pytest.mark.extended
 async def test_tests_of_a_change_that_bend_unselected_ones_keep_it_from_landing(shop: Bench) -> None:
-    bending = "import prices\n\nprices.give = lambda number: number * 2\n\n\ndef test_bent():\n    assert True\n"
+    bending = "import prices\n\nprices.give = lambda number: number * 2\n\n\n"
+    bending += "def test_bent():\n    assert prices.give(2) == 4\n"
     files = {"prices.py": build_module("number * 3 if number else 0"), "test_bending.py": bending}
     ended = await shop.run(
         plans("root", {"key": "prices"}),
         *change("prices", files),
-        *[reviews("prices")] * 3,
-        *[worker_ends("prices")] * 3,
+        reviews("prices"),
         *planner_is_done(),
         **(PLAN | {"run": {"max_attempts": 1}, "gate": PLAN["gate"] | {"new_tests": "off"}}),
     )
-    assert ended.exit_code != 0
-    assert ended.state.landings == []
+    task = ended.state.tasks[TaskId("prices")]
+    assert (ended.state.landings, task.status, task.cause) == ([], TaskStatus.REJECTED, EndCause.RED_TESTS)
+    assert [(given.verdict.kind, given.verdict.is_provisional) for given in task.verdicts] == [
+        ("merge", True),
+        ("revise", False),
+    ]
+    reasons = " ".join(task.verdicts[-1].verdict.reasons)
+    assert "test_hidden" in reasons
+    assert "that is how the tests of the base judge the change" in reasons
 
 
 @pytest.mark.extended

@@ -144,7 +144,7 @@ def _await_rivals(ground: Ground, name: str, until: float) -> None:
 
 
 def _measure_slowness(beginning_s: float) -> float:
-    """How much slower a rival is than on a machine that is its own, by the time that it took to begin."""
+    """Return by how much a rival is slower than on a machine of its own, by the time that it took to begin."""
     return min(max(beginning_s / _USUAL_BEGINNING_S, 1.0), 10.0)
 
 
@@ -211,7 +211,7 @@ def _list_left(journal: Journal, candidates: Mapping[UnitId, CommitId]) -> list[
 
 
 async def _settle(journal: Journal, plain: Git) -> None:
-    """What recovery does with a landing of which nobody saw the end."""
+    """Settle a landing of which nobody saw the end, as recovery does."""
     for intent in list(journal.state.open_intents.values()):
         tip = await read_ref(plain, f"refs/heads/{BRANCH}")
         assert isinstance(intent, LandingStarted)

@@ -50,7 +50,7 @@ def _parse_change(meta: str, path: str) -> TreeChange:
 
 
 class EntryChange(NamedTuple):
-    """How an entry of a tree differs: mode and object before and after; a mode is None where there is no such entry."""
+    """The difference of one entry of a tree: mode and object before and after; a mode is None where it is absent."""
 
     old_mode: str | None
     old_oid: str

@@ -24,7 +24,7 @@ _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
 _NO_SUCH_REMOTE = 2
 _PUSH = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 _NOT_ATOMIC = "does not support --atomic"
-"""What git says of a server that cannot move several refs at once."""
+"""Words of git about a server that cannot move several refs at once."""
 
 
 async def get_push_url(git: Git, remote: str) -> str:

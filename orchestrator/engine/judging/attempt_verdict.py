@@ -249,7 +249,7 @@ async def _add_test_evidence(
     tester = CandidateTester(context, state, candidate.number, change)
     if state.ejection is not None:
         return await tester.add_test_evidence(evidence)
-    selection = await select_tests_of_change(context, change.commit, change.paths)
+    selection = await select_tests_of_change(context, change.commit, change.changed_paths)
     composed = None if selection else await compose_candidate(context, state, candidate)
     if composed is not None:
         found = await replace(tester, change=composed).add_test_evidence(evidence)

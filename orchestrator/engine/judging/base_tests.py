@@ -63,7 +63,7 @@ class BaseTestsJudge:
 
     async def _look_at_tests(self, held: RestoredCommit) -> GateResult | None:
         """Return the green word of the tests that the change concerns; None if it is not green, or there is none."""
-        changed = [path for path in self.change.paths if path not in held.removed]
+        changed = [path for path in self.change.changed_paths if path not in held.removed]
         selection = await select_tests_of_change(self.context, held.commit, changed)
         if selection is None:
             return None

@@ -54,7 +54,7 @@ class JudgedChange:
     changes: CandidateChanges
 
     @property
-    def paths(self) -> tuple[str, ...]:
+    def changed_paths(self) -> tuple[str, ...]:
         """The paths that differ."""
         return tuple(file.path for file in self.changes.files)
 

@@ -45,7 +45,7 @@ class NewTestsReport:
 
 @dataclass(frozen=True)
 class OtherChecks:
-    """What runs once the gate is green: a task's own checks (receipt key → how it failed), new and rewritten tests."""
+    """The checks after a green gate: a task's own (receipt key → how it failed), new tests, rewritten tests."""
 
     failed: Mapping[str, str] = field(default_factory=dict)
     new_tests: NewTestOutcomes | None = None

@@ -65,7 +65,7 @@ class ModuleIndex:
 
 
 class ImportStatement(NamedTuple):
-    """What one statement imports: the number of leading dots, the module's name, and the names taken from it."""
+    """The imports of one statement: the number of leading dots, the module's name, and the names taken from it."""
 
     level: int
     name: tuple[str, ...]

@@ -165,7 +165,7 @@ def _place_between_moves(seq: int, moved: int, moves: Sequence[BranchMove]) -> f
 
 @dataclass(frozen=True)
 class RecordedRound:
-    """What a round of the queue has to do: land these units together, or eject the last one of them.
+    """A round of the queue in a recording: these units land together, or the last one of them is ejected.
 
     It begins just before that is recorded, at `first_seq`: nothing in between can depend on it. `result_seq` is the
     place of the event that ends it. Trials are not repeated as they were: some told nothing of what landed.

@@ -1,4 +1,4 @@
-"""What has landed is read from the commit that is moved from, whoever landed it, and landings pass dead locks."""
+"""Landed units are read from the commit that is moved from, whoever landed them; landings pass dead locks."""
 
 import subprocess
 import time
@@ -76,11 +76,11 @@ async def test_of_a_branch_that_goes_on_only_the_new_is_read_and_one_that_went_b
     calls = list[tuple[str, ...]]()
     run = Git.run
 
-    async def count(self: Git, *args: str, **more: object) -> object:
+    async def run_counted(self: Git, *args: str, **more: object) -> object:
         calls.append(args)
         return await run(self, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Git, "run", count)
+    monkeypatch.setattr(Git, "run", run_counted)
     assert await read_landed_units(plain, RUN, base, first) == {"one@1"}
     assert await read_landed_units(plain, RUN, base, left) == {"one@1", "left@1"}
     assert await read_landed_units(plain, RUN, base, left) == {"one@1", "left@1"}

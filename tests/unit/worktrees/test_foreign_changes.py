@@ -29,7 +29,7 @@ async def _tree(git: Git, base: str, files: Files) -> str:
 
 
 async def _sides(git: Git, before: Files, ours: Files, theirs: Files, union: tuple[str, ...] = ()) -> TreeMerge | None:
-    """What git makes of two changes of the same files; None if they conflict."""
+    """Return git's merge of two changes of the same files; None if they conflict."""
     empty = await git.run_text("mktree", stdin=b"")
     base = await _tree(git, empty, before)
     trees = [base, await _tree(git, base, ours), await _tree(git, base, theirs)]
