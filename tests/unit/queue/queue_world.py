@@ -42,7 +42,8 @@ class World:
         while self.queue:
             self.steps += 1
             assert self.steps < 1_500, "the policy goes round in circles"
-            rate = estimate_failure_rate(failures)
+            groups = [len(red) for red in knowledge.list_red_sets(frozenset(self.queue)) if len(red) > 1]
+            rate = estimate_failure_rate(failures, red_groups=groups)
             chain = tuple(self.queue[: count_window(self.queue, knowledge, self.slots, rate)])
             plan = plan_queue(QueueView(chain, knowledge, self.slots, rate, [one for one, _, _ in running]))
             running = [one for one in running if one[0] not in plan.moot]

@@ -1,6 +1,7 @@
 """The policy of trials at the same time: what lands, who is blamed, and what is tested meanwhile."""
 
 import time
+from collections.abc import Sequence
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from orchestrator.queue.trial_knowledge import TrialKnowledge, TrialVerdict
 from orchestrator.queue.trial_sizes import choose_chunk_size, choose_prefix_sizes, choose_split_size
 from tests.unit.queue.queue_world import World
 
+MemoryStep = tuple[frozenset[int], bool, bool, bool]
 GREEN, RED = TrialVerdict(is_green=True), TrialVerdict(is_green=False)
 
 
@@ -60,6 +62,33 @@ def test_flakes_cost_runs_but_never_a_candidate_that_is_not_flaky_itself(
     assert sorted(world.landed + world.rejected) == sorted(name_units(count))
     assert world.red.issubset(world.rejected)
     assert shaky.issuperset(world.wrongly)
+
+
+def read_memory(chain: tuple[UnitId, ...], steps: Sequence[MemoryStep]) -> TrialKnowledge:
+    """Return what trials of any unions would have told, in any order and also against each other."""
+    knowledge = TrialKnowledge()
+    for picked, is_green, is_settled, is_screen in steps:
+        units = tuple(unit for number, unit in enumerate(chain) if number in picked)
+        if not units:
+            continue
+        if is_screen:
+            knowledge = knowledge.add_screen(units, is_green=is_green)
+        else:
+            knowledge = knowledge.add_verdict(units, TrialVerdict(is_green=is_green, is_settled=is_settled))
+    return knowledge
+
+
+memory_steps = st.lists(st.tuples(st.frozensets(st.integers(0, 5)), st.booleans(), st.booleans(), st.booleans()))
+
+
+@given(st.integers(1, 6), memory_steps, st.integers(1, 6), st.integers(1, 8), st.floats(0.001, 0.9))
+@settings(deadline=None, max_examples=300)
+def test_whatever_trials_have_told_there_is_a_next_step(
+    count: int, steps: list[MemoryStep], left: int, slots: int, rate: float
+) -> None:
+    chain = name_units(count)
+    plan = plan_queue(QueueView(chain[-left:], read_memory(chain, steps), slots, rate))
+    assert plan.landed or plan.guilty or plan.wanted
 
 
 def test_all_slots_are_used_by_unions_that_share_no_doubtful_unit() -> None:
