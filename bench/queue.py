@@ -35,13 +35,13 @@ from tests.doubles.ledger import MemoryLedger
 from tests.doubles.marker_gate import MarkerGate
 from tests.running.queued import QueuedCandidate, build_project, name_unit
 
-CANDIDATES, CANDIDATES_OF_FEW_RED = 300, 1_000
+LEAST_CANDIDATES, MOST_CANDIDATES, LENGTH_T = 300, 1_000, 60
 """So many that conflict with nobody in each case of the grid; those that do come on top.
 
-With one red in fifty, 300 hold six: the queue's end, where slots stay empty, is then as long as the rest.
+Within these two a case takes 60 T at the bound. At the end of a queue slots stay empty for some T, however long it was.
 """
 CONFLICTS, FLAKY = 0.28, 0.1
-SHORT = ((0.05, 2, 300), (0.05, 4, 200), (0.1, 4, 100), (0.3, 16, 300))
+SHORT = ((0.05, 2, 300), (0.05, 4, 200), (0.1, 4, 100), (0.3, 16, 500))
 RATES, SLOTS = (0.02, 0.05, 0.1, 0.2, 0.3), (1, 2, 4, 8, 16)
 LEAST_SPEEDUP, MOST_RUNS = 5.0, 0.45
 LEAST_MERGED = {(0.05, 4): 8.0, (0.3, 16): 8.0}
@@ -74,8 +74,7 @@ def main() -> int:
         figures = anyio.run(measure_queue, candidates, slots)
         serial = run_serial(candidates)
         bors, train = run_bors(candidates), run_train(candidates, slots)
-        bound = slots * (1 - rate) / compute_entropy(rate)
-        share = figures.merged_per_t / bound
+        share = figures.merged_per_t / compute_bound(rate, slots)
         rivals = f"serial {serial[0]:.2f} ({serial[1]:.2f}r)  bors {bors[0]:.2f} ({bors[1]:.2f}r)"
         waits = sorted(figures.waits)
         print(
@@ -98,8 +97,9 @@ def main() -> int:
 def list_full_cases() -> list[tuple[float, int, int]]:
     cases = []
     for rate in RATES:
-        count = CANDIDATES if rate > RATES[0] else CANDIDATES_OF_FEW_RED
-        cases += [(rate, slots, count) for slots in SLOTS]
+        for slots in SLOTS:
+            count = round(LENGTH_T * compute_bound(rate, slots))
+            cases.append((rate, slots, min(MOST_CANDIDATES, max(LEAST_CANDIDATES, count))))
     return cases
 
 
@@ -119,9 +119,10 @@ def find_missed_bars(rate: float, slots: int, figures: Figures, share: float, se
     return missed
 
 
-def compute_entropy(rate: float) -> float:
-    """Return the bits that one candidate's verdict holds."""
-    return -(rate * math.log2(rate) + (1 - rate) * math.log2(1 - rate))
+def compute_bound(rate: float, slots: int) -> float:
+    """Return the most landings per T: each run tells one bit, and a candidate's verdict holds H(rate) of them."""
+    entropy = -(rate * math.log2(rate) + (1 - rate) * math.log2(1 - rate))
+    return slots * (1 - rate) / entropy
 
 
 def make_candidates(rate: float, slots: int, count: int) -> list[QueuedCandidate]:
