@@ -63,6 +63,7 @@ def on_branch(root: Path, ended: RunExit, path: str) -> str:
 SED = "sed -i s/old/new/ {files}"
 
 
+@pytest.mark.extended
 async def test_ejected_files_climb_to_the_step_for_failed_files_and_land_in_a_commit_of_their_own(words: Path) -> None:
     ended = await run(words, recipe({"run": SED}, {"run": "sed -i s/new/better/ {files}", "when": "failed"}))
     assert {path: status for path, (status, _) in told(ended).items()} == {
@@ -239,6 +240,7 @@ async def test_files_that_cannot_be_migrated_are_left_out_and_told(tmp_path: Pat
     ]
 
 
+@pytest.mark.extended
 async def test_a_shared_directory_can_be_used_and_not_written(words: Path) -> None:
     (words / "vendor").mkdir()
     (words / "vendor" / "word").write_text("new")

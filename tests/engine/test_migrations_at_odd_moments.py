@@ -124,6 +124,7 @@ def stands(run: Migrated) -> dict[str, tuple[str, str]]:
     return {path: (status, run.text(path).strip()) for path, status in run.statuses().items()}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("other", "first", "then"), [("b/1.txt", HOLD, RELEASE), ("a/2.txt", SKIP, AGAIN)], ids=["held", "left out"]
 )

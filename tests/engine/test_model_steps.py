@@ -54,6 +54,7 @@ def stands(ended: RunExit) -> dict[str, str]:
     return {path: file.status.value for path, file in ended.state.migration.files.items()}
 
 
+@pytest.mark.extended
 async def test_a_step_that_has_spent_its_budget_asks_nothing_more_and_the_run_goes_on(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old", "better"], "b": ["old", "better"]})
     given = recipe({"run": SED}, TAIL | {"budget_usd": 0.06}, HAND)
@@ -112,6 +113,7 @@ class PriceTest(unittest.TestCase):
 """
 
 
+@pytest.mark.extended
 async def test_the_ratchet_of_tests_holds_for_what_models_write(tmp_path: Path) -> None:
     """Each attempt lets the tests pass by asking less, in another way; the last one is honest."""
     files: dict[str, str | bytes] = {

@@ -92,6 +92,7 @@ async def test_another_check_or_none_to_be_taken_is_run(bench: Bench, gate: dict
     assert second.state.test_runs > 1
 
 
+@pytest.mark.extended
 async def test_a_damaged_store_costs_only_the_runs(bench: Bench) -> None:
     await bench.run(*one("a"))
     files = list((bench.root / "state").glob("*/receipts/*"))
@@ -105,6 +106,7 @@ async def test_a_damaged_store_costs_only_the_runs(bench: Bench) -> None:
     assert run_here(third) == []
 
 
+@pytest.mark.extended
 async def test_a_run_that_took_over_its_receipts_lands_what_is_new_and_no_earlier_journal_is_needed(
     bench: Bench,
 ) -> None:
@@ -117,6 +119,7 @@ async def test_a_run_that_took_over_its_receipts_lands_what_is_new_and_no_earlie
     assert {task.status.value for task in second.state.tasks.values() if task.spec.kind == "leaf"} == {"merged"}
 
 
+@pytest.mark.extended
 async def test_guards_and_canaries_of_pytest_come_along(bench: Bench) -> None:
     (bench.repository / "test_more.py").write_text(
         "from calc import add\n\n\ndef test_more():\n    assert add(1, 1) == 2\n"
@@ -148,6 +151,7 @@ async def test_a_replay_of_a_run_that_took_over_its_receipts_runs_the_checks_and
     assert (report.is_same, report.replayed_outcome) == (True, "done")
 
 
+@pytest.mark.extended
 async def test_a_tree_that_passed_and_failed_is_tested_again(bench: Bench) -> None:
     test = "class T(unittest.TestCase):\n    def test_it(self):\n        assert os.urandom(1)[0] % 2\n"
     flaky = f"import os, unittest\n{test}"

@@ -67,6 +67,7 @@ def told(report: ReplayReport) -> str:
     return "\n".join(render_report(report))
 
 
+@pytest.mark.extended
 async def test_parallel_work_with_a_revision_and_an_ejection_comes_out_the_same_and_touches_nothing(
     bench: Bench,
 ) -> None:

@@ -20,6 +20,7 @@ def say(bench: Bench, command: Command) -> None:
     send_command(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("said", [Approve(item=ITEM), Reject(item=ITEM, reason="vendored")], ids=lambda one: one.do)
 async def test_a_wish_is_answered_as_it_was_then(bench: Bench, said: Command) -> None:
     items = wishing(ASKS)

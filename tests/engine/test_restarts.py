@@ -84,6 +84,7 @@ async def test_a_restart_from_a_named_state_keeps_what_had_landed_by_then(bench:
     assert [status(ended, name) for name in "ab"] == [TaskStatus.MERGED, TaskStatus.DISCARDED]
 
 
+@pytest.mark.extended
 async def test_what_a_person_commits_after_the_verdict_has_it_judged_anew_and_is_kept(bench: Bench) -> None:
     def commit(judged: IterationJudged) -> None:
         branch = git(bench.repository, "for-each-ref", "--format=%(refname)", "refs/heads/orchestrate").split()[0]
@@ -111,6 +112,7 @@ async def test_a_restart_is_replayed_with_the_same_trees(bench: Bench) -> None:
     assert [pair.same_commit for pair in report.landings] == [True]
 
 
+@pytest.mark.extended
 async def test_a_pushed_branch_moves_away_from_what_a_restart_left(bench: Bench) -> None:
     remote = bare(bench.root / "remote.git", bench.repository)
 
@@ -122,6 +124,7 @@ async def test_a_pushed_branch_moves_away_from_what_a_restart_left(bench: Bench)
     assert git(remote, "rev-parse", ended.state.run.branch) == ended.state.head
 
 
+@pytest.mark.extended
 async def test_an_import_moves_a_branch_away_from_what_a_restart_left(bench: Bench) -> None:
     early, late, clone = bench.root / "early.tar.gz", bench.root / "late.tar.gz", bench.root / "clone"
     git(bench.root, "clone", "-q", str(bench.repository), str(clone))

@@ -64,6 +64,7 @@ async def test_scripts_alone_judge_a_change_and_never_land(bench: Bench) -> None
     assert any("PYTHONOPTIMIZE=1" in receipt.command for receipt in kept)
 
 
+@pytest.mark.extended
 async def test_what_is_no_script_or_ends_otherwise_than_claimed_goes_back_and_then_does_not_count(bench: Bench) -> None:
     bad = [
         {"name": "deep/use.sh", "text": "true"},
@@ -85,6 +86,7 @@ async def test_what_is_no_script_or_ends_otherwise_than_claimed_goes_back_and_th
     }
 
 
+@pytest.mark.extended
 async def test_a_worker_contests_a_wrong_script_and_a_judge_drops_it(bench: Bench) -> None:
     wrong = USE | {"text": USE["text"].replace("3.5", "4")}
     contests = uses("worker", "half", "contest_test", test="use.sh", why="half of seven is 3.5")
@@ -96,6 +98,7 @@ async def test_a_worker_contests_a_wrong_script_and_a_judge_drops_it(bench: Benc
     assert (contest.test, contest.is_dropped) == ("use.sh", True)
 
 
+@pytest.mark.extended
 async def test_a_project_that_is_built_from_its_tests_keeps_them_in_scripts(bench: Bench) -> None:
     needs_tests = {"name": "use.sh", "text": "ls test_calc.py\n" + USE["text"]}
     more = writes("half", "test_more.py", GOOD.replace("HalfTest", "MoreTest"))

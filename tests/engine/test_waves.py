@@ -98,6 +98,7 @@ async def test_a_no_to_a_later_pass_is_no_yes_of_an_earlier_one(tmp_path: Path) 
     assert len(ended.state.landings) == 1
 
 
+@pytest.mark.extended
 async def test_a_person_is_asked_only_about_what_the_gate_has_seen_green(tmp_path: Path) -> None:
     migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old", "tests/c.txt": "old"}))
     given = recipe({"run": spoils("tests/b.txt")})
@@ -203,6 +204,7 @@ async def test_an_atomic_migration_lands_all_of_it_or_nothing(eight: Migrated) -
     assert (len(ended.state.landings), ended.exit_code, set(eight.statuses().values())) == (1, 0, {"merged"})
 
 
+@pytest.mark.extended
 async def test_an_atomic_migration_has_no_sample_that_lands_before_the_rest(eight: Migrated) -> None:
     given = recipe({"run": SED}, migration={"id": "words", "atomic": True}, sample={"files": 2})
     assert (await eight.run(given)).exit_code == 0
@@ -275,6 +277,7 @@ async def test_a_revised_recipe_does_the_sample_again_before_anybody_is_asked_ab
     assert {path[2:]: status for path, status in eight.statuses().items()} == {"1.txt": "rejected", "2.txt": "merged"}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("run", "report", "offer"),
     [
@@ -293,6 +296,7 @@ async def test_a_gate_that_tells_only_its_exit_code_is_named_before_any_search_w
     assert offer in notice.text
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("when", ["always", "sites"])
 async def test_forecast_landing_summary_status_and_report_have_the_same_counts(eight: Migrated, when: str) -> None:
     odd = f"case {{files}} in a/1.txt) exit 3;; b/1.txt) ;; b/2.txt) {SED}; exit 1;; *) {SED};; esac"
@@ -315,6 +319,7 @@ async def test_forecast_landing_summary_status_and_report_have_the_same_counts(e
     assert render_files_line(burndown).startswith(f"  files 13/16 landed  {counts}  cost")
 
 
+@pytest.mark.extended
 async def test_a_gate_that_tells_of_each_test_is_not_warned_of(eight: Migrated) -> None:
     assert not (await eight.run(recipe({"run": SED}))).state.notices
 

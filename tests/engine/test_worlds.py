@@ -68,6 +68,7 @@ def landed(ended: RunExit) -> list[str]:
 OLD_AND_NEW = {"vars_before": {"API": "old"}, "vars_after": {"API": "new"}}
 
 
+@pytest.mark.extended
 async def test_a_file_is_blamed_for_what_it_breaks_and_not_for_what_the_new_world_breaks(api: Path) -> None:
     odd = "case {files} in a.txt) sed -i s/old/new/ a.txt;; *) echo odder > {files};; esac"
     ended = await run(api, recipe(OLD_AND_NEW, odd))
@@ -76,6 +77,7 @@ async def test_a_file_is_blamed_for_what_it_breaks_and_not_for_what_the_new_worl
     assert len({receipt.environment for receipt in ended.state.receipts.values()}) == 2
 
 
+@pytest.mark.extended
 async def test_what_setup_leaves_is_made_once_and_lent_to_every_workspace_of_its_world(api: Path) -> None:
     ask = "test $(cat vendor/api) = new && ! touch vendor/x 2>/dev/null && sed -i s/old/new/ {files}"
     setup = {
@@ -96,6 +98,7 @@ async def test_what_setup_leaves_is_made_once_and_lent_to_every_workspace_of_its
     assert git(api, "status", "--short") == ""
 
 
+@pytest.mark.extended
 async def test_a_setup_command_that_fails_is_named_with_its_last_words(api: Path) -> None:
     with pytest.raises(EnvironmentProblem) as problem:
         await run(api, recipe({"setup": ["echo no such package >&2; exit 4"]}), **REGISTRIES)

@@ -58,6 +58,7 @@ async def test_a_right_change_of_sources_lands_where_the_gate_builds_them(bench:
 SHARED = {"gate": UNBUILT, "env": {"share": ["*.so"]}}
 
 
+@pytest.mark.extended
 async def test_a_wrong_change_of_sources_is_red_without_a_build_as_well_where_the_output_is_shared(
     bench: Bench,
 ) -> None:

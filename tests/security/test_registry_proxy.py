@@ -442,6 +442,7 @@ async def test_35_the_build_hook_of_a_source_package_runs_inside_alone(
     assert marker.exists()
 
 
+@pytest.mark.extended
 @pytest.mark.attack(35)
 @pytest.mark.sandbox
 @pytest.mark.timeout(600)
