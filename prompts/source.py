@@ -23,6 +23,10 @@ class PromptSource:
         """
         return self.replaced.get(name) or load_prompt(name)
 
+    def replace_prompts(self, other: "PromptSource") -> "PromptSource":
+        """Return these prompts, replaced by those that are not the shipped ones in the other source."""
+        return PromptSource({**self.replaced, **other.replaced})
+
     @classmethod
     def from_directory(cls, directory: Path, wanted: Callable[[str], bool] = lambda _name: True) -> "PromptSource":
         """Return the shipped prompts, replaced by the directory's `NAME.md` where the name is `wanted`. Blocks.

@@ -1,6 +1,6 @@
 """The judge's model lenses: votes on a change, and on whether an iteration reached the goal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -160,7 +160,8 @@ class ModelJudge:
         session = ids.build_review_session_id(brief.task.id, brief.number, brief.lens)
         values, find_problems = build_review_values(brief), partial(find_review_problems, brief)
         prompt = VIEW_PROMPTS[brief.view]
-        answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, settings)
+        paths = tuple(brief.shown.places)
+        answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, settings, paths)
         return build_lens_vote(brief, settings.model, answer)
 
     async def judge_contest(self, brief: ContestBrief) -> ContestRuling | SessionFailure:
@@ -208,6 +209,7 @@ class ModelJudge:
         value: type[V],
         problems: Callable[[V], tuple[str, ...]],
         settings: ModelSettings | None = None,
+        paths: Sequence[str] = (),
     ) -> V | SessionFailure:
         async def check_answer(answer: V) -> tuple[str, ...]:
             return problems(answer)
@@ -223,4 +225,4 @@ class ModelJudge:
             brief=self._around.prompts.load_prompt(f"{prompt_name}-brief").render_text(**values),
             tools=index_tools(build_submit_tool("submit_verdict", "Give your verdict and end.", value, check_answer)),
         )
-        return await self._around.hold_session(spec, value)
+        return await self._around.hold_session(spec, value, paths=paths)

@@ -1,5 +1,6 @@
 """The common part of the three roles: how they hold a conversation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,9 +10,11 @@ from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.config.model import Config
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from orchestrator.ports.roles import SessionFailure
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
 from prompts import SHIPPED_PROMPTS, PromptSource
+from roles.project_words import open_with_project_words
 
 V = TypeVar("V")
 
@@ -26,9 +29,17 @@ class RoleContext:
     hooks: Hooks = NO_HOOKS
     prompts: PromptSource = SHIPPED_PROMPTS
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS
+    rules: ProjectRules = NO_PROJECT_RULES
 
-    async def hold_session(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionFailure:
-        """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""
+    async def hold_session(
+        self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = ()
+    ) -> V | SessionFailure:
+        """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one.
+
+        Its brief opens with the project's rules for the paths of its task and for `paths`.
+        """
+        limit = self.config.rules.max_chars
+        spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths)
         result = await run_session(spec, self.asker, self.ledger, self.hooks)
         if isinstance(result, SessionFailure):
             return result

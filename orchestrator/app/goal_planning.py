@@ -7,6 +7,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.run_creation import require_models
 from orchestrator.app.wiring import build_roles
 from orchestrator.config.model import Config
@@ -26,6 +27,7 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.ports.roles import PlanningBrief
 from orchestrator.project.options import Options, build_grant, build_litellm_client, load_project_context
 from orchestrator.project.secrets import build_redactor
+from orchestrator.project_rules.repository_rules import RepositoryRules
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
     project = await to_thread.run_sync(load_project_context, options)
     config = project.config
     await require_models(config, "planner")
+    prompts = await load_configured_prompts(config)
     await require_target_branch(project.repository, config)
     contract = build_contract(goal, config.gate.command, (settings.build_criterion() for settings in config.contract))
     brief = _build_brief(config, goal, contract)
@@ -65,7 +68,9 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
         ):
             head = CommitId(project.repository.read_head_commit())
             workspace = await hands.open_workspace(head, Purpose("planning"))
-            roles = build_roles(config, journal, router, tier_grants=RunTierGrants(lambda: config, journal))
+            rules = RepositoryRules(project.repository.git, head, config.rules.files)
+            tier_grants = RunTierGrants(lambda: config, journal)
+            roles = build_roles(config, journal, router, tier_grants=tier_grants, prompts=prompts, rules=rules)
             result = await roles.planner.plan_slice(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
@@ -48,6 +49,7 @@ async def create_goal_run(options: Options, goal: str) -> RunLocation:
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
     await require_models(project.config)
+    await load_configured_prompts(project.config)
     await require_forge(project.repository, project.config)
     await require_target_branch(project.repository, project.config)
     return await create_new_run(project, NewRun("goal", goal, project.config.pr.prefix), build_grant(project.config))
@@ -65,6 +67,7 @@ async def create_migration_run(options: Options, recipe: Recipe, work_filter: Wo
     await require_target_branch(project.repository, project.config)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)
+        await load_configured_prompts(project.config)
     recipe = work_filter.apply_sample(recipe)
     project = apply_recipe_limits(project, recipe.stop)
     base, found = await discover_migration(project, recipe, work_filter)

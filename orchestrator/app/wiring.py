@@ -11,6 +11,7 @@ from typing import Protocol, cast
 from anyio import to_thread
 
 from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
@@ -52,9 +53,11 @@ from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Clock, Ledger
 from orchestrator.ports.model_client import ModelClient
+from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
 from orchestrator.project.options import build_grant, build_litellm_client, build_provider_rules, build_retry_policy
 from orchestrator.project.secrets import build_redactor
+from orchestrator.project_rules.repository_rules import RepositoryRules
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
 from orchestrator.queue.pr_branch import LandingFence
 from orchestrator.report.run.result import STATUS_PROJECTION, render_status_json
@@ -85,7 +88,7 @@ class RunOverrides:
         client: what answers instead of the configured models.
         pace: when things begin.
         open_journal: which journal is written.
-        prompts: what the roles are told.
+        prompts: those among them that are not the shipped ones replace the configured ones.
         wrap_forge: puts something before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
     """
@@ -303,21 +306,29 @@ class _RunOpening:
         return ReceiptDirectory.open_for(self.location.state.path, gate.reuse_days, gate.reuse_mb)
 
     async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
-        """Open the roles on their models; None for a recipe without models."""
+        """Open the roles on their models; None for a recipe without models.
+
+        Raises:
+            UsageProblem: the directory of prompts cannot be used.
+        """
         if self.recipe and not self.recipe.needs_models:
             return None
         config, journal, client = self.config, self.journal, self.overrides.client
         tier_grants = RunTierGrants(lambda: self.live.current, journal)
+        prompts = (await load_configured_prompts(config)).replace_prompts(self.overrides.prompts)
+        rules = RepositoryRules(self.location.repository.git, journal.state.run.base, config.rules.files)
         if client is not None:
             budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
             caller = ModelCaller(client, journal, build_retry_policy(config), budget, providers)
-            return ModelRoles(RoleContext(config, journal, caller, hooks, self.overrides.prompts, tier_grants))
+            return ModelRoles(RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules))
         connect = partial(build_litellm_client, config)
         models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
         router = await self.stack.enter_async_context(models)
         if pauses := tuple(_list_provider_pauses(journal.state)):
             await journal.append(*pauses)
-        return build_roles(config, journal, router, hooks, lambda: self.live.current.budget, tier_grants)
+        return build_roles(
+            config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, prompts, rules
+        )
 
 
 def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
@@ -335,6 +346,8 @@ def build_roles(
     hooks: Hooks = NO_HOOKS,
     budgets: Callable[[], BudgetSettings] | None = None,
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS,
+    prompts: PromptSource = SHIPPED_PROMPTS,
+    rules: ProjectRules = NO_PROJECT_RULES,
 ) -> ModelRoles:
     """Return the three roles on the configured models.
 
@@ -342,7 +355,7 @@ def build_roles(
     """
     providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return ModelRoles(RoleContext(config, ledger, caller, hooks, tier_grants=tier_grants))
+    return ModelRoles(RoleContext(config, ledger, caller, hooks, prompts, tier_grants, rules))
 
 
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

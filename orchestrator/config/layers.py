@@ -24,6 +24,7 @@ _USER_ONLY_KEYS = (
     *(("hands",), ("state",), ("approval",), ("budget",), ("prices",), ("retry",), ("providers",), ("gc",)),
     *(("redact",), ("gate", "reuse_mb"), ("pr", "checks_wait_s"), ("pr", "checks_poll_s"), ("run", "time_limit_s")),
     *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
+    *(("roles", "*", "instructions"), ("prompts",)),
     *(("roles", "worker", "variants"), ("roles", "worker", "escalate_to"), ("roles", "judge", "lenses")),
 )
 _TIER = ("roles", "*", "tier")
@@ -120,6 +121,7 @@ def load_config(
             _refuse_project_keys(project)
             _refuse_higher_tiers(project, layers)
             _refuse_foreign_shares(project)
+            _refuse_wider_rules(project, layers)
         layers.append(project)
     layers.append(ConfigLayer("environment", _read_environment(environ)))
     for layer in layers:
@@ -235,6 +237,20 @@ def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> 
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
             _raise_untrusted_key(project, key, "may only be lowered by the repository being worked on")
+
+
+def _refuse_wider_rules(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
+    """Refuse more room or more files for the project's rules than its user gives them; a project may take less."""
+    wanted = project.values.get("rules")
+    if not isinstance(wanted, Mapping):
+        return
+    usual = _resolve_layers(tuple(below)).config.rules
+    max_chars, files = wanted.get("max_chars"), wanted.get("files")
+    if isinstance(max_chars, int) and max_chars > usual.max_chars:
+        _raise_untrusted_key(project, ("rules", "max_chars"), "may only be lowered by the repository being worked on")
+    if isinstance(files, list) and any(name not in usual.files for name in files):
+        problem = f"may only name files of {', '.join(usual.files) or 'none'} in the repository being worked on"
+        _raise_untrusted_key(project, ("rules", "files"), problem)
 
 
 def _refuse_foreign_shares(project: ConfigLayer) -> None:

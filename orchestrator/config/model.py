@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from orchestrator.config.agent_words import PromptSettings, RulesSettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
 from orchestrator.domain.budget.limits import RunLimits
@@ -387,3 +388,5 @@ class Config(FrozenModel):
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
     gc: GcSettings = Field(default_factory=GcSettings)
     redact: RedactSettings = Field(default_factory=RedactSettings)
+    rules: RulesSettings = Field(default_factory=RulesSettings)
+    prompts: PromptSettings = Field(default_factory=PromptSettings)

@@ -21,6 +21,10 @@ Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
 SecondsOrNone = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
 
+Instructions = Annotated[str, Field(max_length=8_000)]
+"""The user's own words to a role, in characters."""
+
+
 class Fallback(FrozenModel):
     """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place."""
 
@@ -50,6 +54,7 @@ class ModelSettings(FrozenModel):
     stall_timeout_s: SecondsOrNone = 0.0
     fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
+    instructions: Instructions = ""
 
     def build_request_fields(self) -> dict[str, Any]:
         """Return what a request takes from these settings; what is not set is None, and stays the provider's."""
@@ -171,6 +176,7 @@ class LensSettings(FrozenModel):
     context_tokens: Annotated[int, Field(ge=4_000)] | None = None
     stall_timeout_s: SecondsOrNone | None = None
     fallbacks: tuple[Fallback, ...] | None = None
+    instructions: Instructions | None = None
 
     @model_serializer(mode="wrap")
     def _dump_own_settings(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Trees and blobs: list, read, write, replace. Nothing here needs a worktree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,19 @@ def _parse_entry(record: str) -> TreeEntry:
     meta, _, path = record.partition("\t")
     mode, kind, oid, size = meta.split()
     return TreeEntry(path, mode, kind, oid, None if size == "-" else int(size))
+
+
+async def list_files_named(git: Git, treeish: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the paths of a tree's files and links whose own name is one of `names`; no object but trees is read."""
+    if not names:
+        return ()
+    listing = await git.run_text("ls-tree", "-r", "-z", "--full-tree", treeish)
+    found = []
+    for record in split_records(listing):
+        meta, _, path = record.partition("\t")
+        if path.rpartition("/")[2] in names and " blob " in meta:
+            found.append(path)
+    return tuple(found)
 
 
 async def map_tree(git: Git, treeish: str) -> dict[str, str]:

@@ -34,6 +34,8 @@ class NoticeCode(StrEnum):
     """A restart left commits of other people behind; the ref `subject` keeps them."""
     NARROW_LIMIT = "narrow-limit"
     """Fewer calls may be under way at the provider `subject` than there may be workers."""
+    RULES_CUT = "rules-cut"
+    """The files `paths` of the project's rules do not fit wholly into a brief."""
     PULL_REQUEST_DENIED = "pull-request-denied"
     """A person did not let the pull request for the commit `subject` be opened."""
     MERGE_DENIED = "merge-denied"

@@ -1,0 +1,85 @@
+"""The words of the project and of the user that open a brief: the rules in its files, and instructions for the role."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from orchestrator.agent.history import CHARS_PER_TOKEN
+from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.text.listing import join_limited
+from orchestrator.ports.ledger import Ledger, record_notice_once
+from orchestrator.ports.project_rules import ProjectRules, RuleText, SelectedRules
+from prompts import PromptSource, fence_text
+from worktrees.safety.path_rules import escape_path
+
+_RULES_SHARE = 1 / 6
+"""Share of a model's context that rules may fill at most."""
+_SHOWN = 10
+_SHOWN_PROBLEMS = 20
+
+
+async def open_with_project_words(
+    spec: SessionSpec, rules: ProjectRules, prompts: PromptSource, ledger: Ledger, max_chars: int, more: Sequence[str]
+) -> SessionSpec:
+    """Return a conversation whose brief begins with the project's rules and the user's instructions for the role.
+
+    The rules are those for the paths of its task and for `more`. A conversation that goes on from another has heard
+    them.
+    """
+    if spec.continues is not None:
+        return spec
+    limit = min(max_chars, int(spec.settings.context_tokens * CHARS_PER_TOKEN * _RULES_SHARE))
+    task = ledger.state.tasks.get(spec.task)
+    paths = (*task.spec.paths, *more) if task else tuple(more)
+    selected = await rules.select_rules(paths, limit)
+    parts = []
+    if selected.texts or selected.unshown or selected.problems:
+        parts.append(prompts.load_prompt("project-rules").render_text(rules=format_rules(selected)))
+    if spec.settings.instructions:
+        words = prompts.load_prompt("role-instructions").render_text(instructions=spec.settings.instructions)
+        parts.append(words)
+    if cut := selected.list_cut_files():
+        await _tell_of_cut_rules(ledger, cut, limit)
+    return replace(spec, brief="\n".join((*parts, spec.brief)))
+
+
+def format_rules(selected: SelectedRules) -> str:
+    """Return rules as they stand in a brief: each file fenced under its name, then what is missing."""
+    return "\n\n".join(_iterate_parts(selected))
+
+
+def _iterate_parts(selected: SelectedRules) -> Iterator[str]:
+    for rule in selected.texts:
+        yield f"{_describe_rule(rule)}\n{fence_text('project-rules', rule.text)}{_describe_cut(rule)}"
+    if selected.unshown:
+        names = join_limited(map(escape_path, selected.unshown), _SHOWN)
+        yield f"There was no room to show: {names}."
+    if selected.problems:
+        problems = [f"- {problem}" for problem in selected.problems[:_SHOWN_PROBLEMS]]
+        yield f"Not shown:\n{fence_text('missing', chr(10).join(problems))}"
+
+
+def _describe_rule(rule: RuleText) -> str:
+    place = f"for everything below {escape_path(rule.directory)}/" if rule.directory else "for the whole repository"
+    if rule.importer:
+        return f"{escape_path(rule.path)}, which {escape_path(rule.importer)} brings in:"
+    return f"{escape_path(rule.path)}, {place}:"
+
+
+def _describe_cut(rule: RuleText) -> str:
+    if not rule.left_out_chars:
+        return ""
+    total = len(rule.text) + rule.left_out_chars
+    return f"\n[{rule.left_out_chars:,} of {total:,} characters of {escape_path(rule.path)} are left out here]"
+
+
+async def _tell_of_cut_rules(ledger: Ledger, files: Sequence[str], limit: int) -> None:
+    names = join_limited(map(escape_path, files), _SHOWN)
+    text = (
+        f"the project's rules in {names} do not fit wholly into the {limit:,} characters that a brief has for them: "
+        "shorten them, or raise max_chars under [rules], or the role's context_tokens"
+    )
+    await record_notice_once(
+        ledger, Noticed(level="warning", code=NoticeCode.RULES_CUT, paths=tuple(files), text=text)
+    )
