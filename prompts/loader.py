@@ -20,13 +20,14 @@ class PromptError(ValueError):
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt; `sha` identifies its exact wording in the journal."""
+    """One prompt; `sha` identifies its exact wording in the journal, `source` is its file with the head."""
 
     name: str
     version: int
     inputs: frozenset[str]
     text: str
     sha: str
+    source: str
 
     def render_text(self, **values: str) -> str:
         """Return the text with every input in its place.
@@ -70,7 +71,7 @@ def parse_prompt(name: str, source: str) -> Prompt:
     if not matter.get("version", "").isdigit():
         raise PromptError(f"prompt {name}: version is missing or no number")
     sha = hashlib.sha256(source.encode()).hexdigest()[:12]
-    return Prompt(name, int(matter["version"]), inputs, parts[2], sha)
+    return Prompt(name, int(matter["version"]), inputs, parts[2], sha, source)
 
 
 def _pair(name: str, line: str) -> tuple[str, str]:

@@ -80,6 +80,4 @@ async def _tell_of_cut_rules(ledger: Ledger, files: Sequence[str], limit: int) -
         f"the project's rules in {names} do not fit wholly into the {limit:,} characters that a brief has for them: "
         "shorten them, or raise max_chars under [rules], or the role's context_tokens"
     )
-    await record_notice_once(
-        ledger, Noticed(level="warning", code=NoticeCode.RULES_CUT, paths=tuple(files), text=text)
-    )
+    await record_notice_once(ledger, Noticed(level="warning", code=NoticeCode.RULES_CUT, paths=tuple(files), text=text))

@@ -31,9 +31,7 @@ class RoleContext:
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS
     rules: ProjectRules = NO_PROJECT_RULES
 
-    async def hold_session(
-        self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = ()
-    ) -> V | SessionFailure:
+    async def hold_session(self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = ()) -> V | SessionFailure:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one.
 
         Its brief opens with the project's rules for the paths of its task and for `paths`.

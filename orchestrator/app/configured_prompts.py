@@ -18,6 +18,10 @@ async def load_configured_prompts(config: Config) -> PromptSource:
     if not config.prompts.dir:
         return SHIPPED_PROMPTS
     try:
-        return await to_thread.run_sync(PromptSource.from_directory, Path(config.prompts.dir).expanduser())
+        return await to_thread.run_sync(_read_directory, config.prompts.dir)
     except PromptError as error:
         raise UsageProblem(f"dir under [prompts]: {error}") from error
+
+
+def _read_directory(place: str) -> PromptSource:
+    return PromptSource.from_directory(Path(place).expanduser())

@@ -151,6 +151,45 @@ class ConfigDocument(Document, schema="orchestrate.config/1"):
     origins: Omittable[dict[str, str]] = None
 
 
+class PromptRow(ReadModel):
+    """One prompt; `source` is `shipped`, or the file that replaces it."""
+
+    name: str
+    version: int
+    sha: str
+    source: str
+
+
+class PromptsDocument(Document, schema="orchestrate.prompts/1"):
+    """The output of `prompts show` without a name."""
+
+    prompts: tuple[PromptRow, ...]
+
+
+class PromptDocument(Document, schema="orchestrate.prompt/1"):
+    """The output of `prompts show` of one prompt: the text in force, with `{{input}}` where an input goes."""
+
+    name: str
+    version: int
+    sha: str
+    source: str
+    inputs: tuple[str, ...]
+    text: str
+
+
+class PromptDiff(ReadModel):
+    """A prompt that is replaced, as a unified diff from the shipped one."""
+
+    name: str
+    diff: str
+
+
+class PromptDiffDocument(Document, schema="orchestrate.prompt-diff/1"):
+    """The output of `prompts diff`; prompts that are as they ship are not in it."""
+
+    prompts: tuple[PromptDiff, ...]
+
+
 class TemplateRow(ReadModel):
     """A recipe that `migrate init` can begin with; `needs` is what it asks to be installed."""
 

@@ -30,6 +30,14 @@ def find_checkout_root(path: Path) -> Path:
         raise UsageProblem(str(error)) from error
 
 
+def find_project_root(path: Path) -> Path | None:
+    """Return the top of the checkout that `path` lies in; None outside of any, where no project file counts."""
+    try:
+        return find_checkout_root(path)
+    except UsageProblem:
+        return None
+
+
 def find_state_directory(repository: Path, state: str) -> StateDirectory:
     """Return the directory with the runs of a repository; `state` is the value of --state."""
     return StateDirectory.open_for(find_checkout_root(repository), state or _read_configured_state(os.environ))

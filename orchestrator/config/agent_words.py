@@ -11,7 +11,7 @@ _FileName = Annotated[str, Field(pattern=r"^[^/*?\[\x00-\x1f]{1,100}$")]
 
 
 class RulesSettings(FrozenModel):
-    """`[rules]`: the files in which a project speaks to agents. Runs that began before there was this table read none."""
+    """`[rules]`: the files in which a project speaks to agents. Runs that began before there was it read none."""
 
     files: Annotated[tuple[_FileName, ...], Field(max_length=10)] = ()
     max_chars: Positive = 16_000

@@ -8,6 +8,7 @@ from orchestrator.engine.base_requirements import require_all_objects, require_f
 from orchestrator.errors import OrchestrateError
 from orchestrator.forge.target_branch import require_target_branch
 from orchestrator.project.options import ProjectContext
+from orchestrator.project_rules.repository_rules import RepositoryRules, survey_rules
 from worktrees.object_store.completeness import has_lfs_files, list_submodules
 from worktrees.repositories.git_directory import list_alternates
 from worktrees.safety.path_rules import escape_path
@@ -37,7 +38,25 @@ async def check_repository(project: ProjectContext) -> Sequence[DoctorFinding]:
     if await has_lfs_files(repository.git, base):
         text = "files are only pointers in workspaces: leave tests that read their content out of the gate"
         findings.append(DoctorFinding("git lfs", False, text, is_warning=True))
+    findings += await _check_rules(project)
     return findings
+
+
+async def _check_rules(project: ProjectContext) -> Sequence[DoctorFinding]:
+    """Return a finding for the project's rules if the base has some, and for those that are cut or cannot be read."""
+    repository, settings = project.repository, project.config.rules
+    rules = RepositoryRules(repository.git, repository.read_head_commit(), settings.files)
+    survey = await survey_rules(rules, settings.max_chars)
+    if not survey.directories:
+        return []
+    problems = list(survey.problems[:_SHOWN])
+    if survey.cut_files:
+        names = join_limited(map(escape_path, survey.cut_files), _SHOWN)
+        text = f"{names} do not fit wholly into a brief: shorten them, or raise max_chars under [rules]"
+        problems.append(text)
+    places = join_limited((escape_path(name) or "the top directory" for name in survey.directories), _SHOWN)
+    text = f"found in {places}"
+    return [DoctorFinding("project rules", not problems, "; ".join(problems) or text, is_warning=True)]
 
 
 def _describe_lenders(project: ProjectContext) -> DoctorFinding:

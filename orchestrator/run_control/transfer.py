@@ -110,9 +110,9 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
     """Return a run's settings with this user's own values where somebody else's may not hold.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), whose commits are and what signs
-    them, what the sandbox shows of this machine and of the checkout, where model calls and their keys go, and where prompts lie. A tier
-    may be lower than the user's own and never higher, and what is a secret for either of them is one. Without `own`
-    the user's own are those of no project.
+    them, what the sandbox shows of this machine and of the checkout, where model calls and their keys go, and where
+    prompts lie. A tier may be lower than the user's own and never higher, and what is a secret for either of them is
+    one. Without `own` the user's own are those of no project.
     """
     own_config = own or load_config(None).config
     own_values = own_config.model_dump(mode="json", by_alias=True)

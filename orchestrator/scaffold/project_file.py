@@ -15,7 +15,8 @@ from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.recipe_draft import format_toml_text
 from orchestrator.project.options import Options, load_project_context, open_places, open_repository
 from orchestrator.report.cost.earlier_runs import describe_earlier_costs, suggest_budget_usd
-from orchestrator.report.read_model import Document
+from orchestrator.report.read_model import Document, Omittable
+from orchestrator.scaffold.agents_file import AgentsFile
 from orchestrator.scaffold.environment import build_env_entries, survey_project
 from orchestrator.scaffold.recipe_file import write_new_file
 from orchestrator.scaffold.workflow_file import build_workflow
@@ -35,7 +36,8 @@ _NO_COMMAND = """# The command of your tests was not found: write it here. Witho
 class ProjectFileRequest:
     """A request for the project's file, or with `forge` for a workflow whose jobs may work `limit_s` seconds each.
 
-    `package` is what its jobs install (empty: as it was installed here, as far as that can be told).
+    `package` is what its jobs install (empty: as it was installed here, as far as that can be told). With `keeps_file`
+    one that exists is left as it is, and that is no mistake.
     """
 
     forge: workflows.ForgeKind | None = None
@@ -43,6 +45,7 @@ class ProjectFileRequest:
     limit_s: int = 19_800
     may_overwrite: bool = False
     is_dry: bool = False
+    keeps_file: bool = False
 
 
 class ProjectFile(Document, schema="orchestrate.initial/1"):
@@ -53,6 +56,7 @@ class ProjectFile(Document, schema="orchestrate.initial/1"):
     text: str
     found: tuple[str, ...] = ()
     to_do: tuple[str, ...] = ()
+    agents_file: Omittable[AgentsFile] = Field(default=None, alias="agents_md")
 
 
 async def write_project_file(options: Options, request: ProjectFileRequest) -> ProjectFile:
@@ -64,6 +68,8 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
     repository = await to_thread.run_sync(open_repository, options.repository)
     if request.forge is None:
         file = repository.root / PROJECT_FILE
+        if request.keeps_file and not request.may_overwrite and not request.is_dry and file.exists():
+            return ProjectFile(file=file, is_written=False, text="")
         await to_thread.run_sync(_require_writable, file, repository.root, request)
         findings, refusal = await survey_project(repository)
         lines = []

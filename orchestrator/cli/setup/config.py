@@ -9,7 +9,7 @@ from orchestrator.cli.arguments import DIRECTORY, config_options, json_option
 from orchestrator.cli.documents import ConfigDocument, SchemaRow, SchemasDocument
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.output import print_document, print_object
-from orchestrator.cli.run_lookup import find_checkout_root
+from orchestrator.cli.run_lookup import find_project_root
 from orchestrator.config.layers import iterate_leaf_values, load_config
 from orchestrator.config.toml_source import format_dotted_key
 from orchestrator.domain.budget.limits import Limit
@@ -39,7 +39,7 @@ def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_proj
     orchestrate config show --origin
     orchestrate config show --set run.max_workers=8 --json
     """
-    loaded = load_config(_find_project(repo), Flags(settings).values, trust_project=trust_project)
+    loaded = load_config(find_project_root(repo), Flags(settings).values, trust_project=trust_project)
     values = loaded.config.model_dump(mode="json", by_alias=True)
     if as_json:
         print_object(ConfigDocument(values=values, origins=dict(loaded.origins) if origin else None).as_object())
@@ -87,10 +87,3 @@ def _resolve_schema_name(name: str, known: Iterable[str]) -> str:
     if not matches:
         raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
     return max(matches)
-
-
-def _find_project(repo: Path) -> Path | None:
-    try:
-        return find_checkout_root(repo)
-    except UsageProblem:
-        return None

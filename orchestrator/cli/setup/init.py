@@ -1,5 +1,6 @@
 """`orchestrate init`."""
 
+import sys
 from pathlib import Path
 
 import anyio
@@ -8,6 +9,7 @@ import click
 from orchestrator.cli.arguments import DIRECTORY, Duration, json_option
 from orchestrator.cli.output import print_document, print_message
 from orchestrator.project.options import Options
+from orchestrator.scaffold.agents_file import AGENTS_FILE, AgentsFile, draft_agents_file, write_agents_file
 from orchestrator.scaffold.project_file import ProjectFile, ProjectFileRequest, write_project_file
 from orchestrator.workflows import ForgeKind
 
@@ -20,19 +22,33 @@ _SHORTEST_S = 60.0
 @click.option(
     "--time-limit", type=Duration(), default="5h30m", metavar="5h30m", help="How long one of its jobs may work."
 )
+@click.option(
+    "--agents-md/--no-agents-md",
+    "agents_md",
+    default=None,
+    help="Also write a first AGENTS.md, which tells agents of the project; else you are asked, on a terminal.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @click.option("--dry-run", is_flag=True, help="Print the file; write nothing.")
 @click.option("--repo", type=DIRECTORY, default=Path(), help="The repository.")
 @json_option
 def init_command(
-    forge: ForgeKind | None, package: str, time_limit: float, force: bool, dry_run: bool, repo: Path, as_json: bool
+    forge: ForgeKind | None,
+    package: str,
+    time_limit: float,
+    agents_md: bool | None,
+    force: bool,
+    dry_run: bool,
+    repo: Path,
+    as_json: bool,
 ) -> None:
     """Write orchestrate.toml, with the project's test command; or with --ci a workflow file.
 
-    An existing file is kept unless --force is given.
+    An existing file is kept unless --force is given. AGENTS.md is never overwritten.
 
     \b
     orchestrate init
+    orchestrate init --agents-md
     orchestrate init --ci github --package git+https://forge.example/tools/orchestrate@0a1b2c3
     orchestrate init --ci gitlab --dry-run
     """
@@ -40,17 +56,62 @@ def init_command(
         raise click.BadParameter("a job needs a minute at least", param_hint="--time-limit")
     if package and forge is None:
         raise click.UsageError("--package is for workflow files: say --ci github or --ci gitlab, too")
+    if agents_md and forge is not None:
+        raise click.UsageError("--agents-md goes with orchestrate.toml: leave --ci out")
     if not package.isprintable():
         raise click.BadParameter("it has to be one line", param_hint="--package")
-    request = ProjectFileRequest(forge, package, int(time_limit), may_overwrite=force, is_dry=dry_run)
+    wants_agents_file = bool(agents_md)
+    request = ProjectFileRequest(forge, package, int(time_limit), force, dry_run, wants_agents_file)
     project_file = anyio.run(write_project_file, Options(repo), request)
+    if forge is None and agents_md is not False:
+        is_quiet = as_json or dry_run
+        project_file = _add_agents_file(Options(repo), project_file, wants_agents_file, dry_run, is_quiet)
     print_document(project_file, _render_project_file(project_file), as_json)
-    if not project_file.is_written and not as_json:
+    if not project_file.is_written and project_file.text and not as_json:
         print_message(f"nothing was written; it would go to {project_file.file}")
 
 
+def _add_agents_file(
+    options: Options, project_file: ProjectFile, is_wanted: bool, is_dry: bool, is_quiet: bool
+) -> ProjectFile:
+    """Return what was done with a first AGENTS.md added: written, proposed, or one that was there kept."""
+    draft = anyio.run(draft_agents_file, options)
+    if draft.existing is None and not is_dry:
+        if is_wanted or (not is_quiet and _is_accepted(draft)):
+            draft = anyio.run(write_agents_file, draft)
+        elif not is_quiet and not _can_ask():
+            advice = f"orchestrate init --agents-md writes a first {AGENTS_FILE}, which tells agents of the project"
+            return project_file.model_copy(update={"to_do": (*project_file.to_do, advice)})
+    if draft.is_written or is_wanted:
+        return project_file.model_copy(update={"agents_file": draft})
+    return project_file
+
+
+def _can_ask() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def _is_accepted(draft: AgentsFile) -> bool:
+    """Show the draft on a terminal, and return True if the user wants it."""
+    if not _can_ask():
+        return False
+    click.echo(draft.text, err=True)
+    question = f"Nothing tells agents of this project yet. Write this as a first {AGENTS_FILE}?"
+    return click.confirm(question, default=True, err=True)
+
+
 def _render_project_file(project_file: ProjectFile) -> list[str]:
-    if not project_file.is_written:
-        return project_file.text.splitlines()
-    lines = [f"wrote {project_file.file}", *(f"  {line}" for line in project_file.found)]
+    agents_file = project_file.agents_file
+    if not project_file.is_written and project_file.text:
+        lines = project_file.text.splitlines()
+        if agents_file is not None and agents_file.text:
+            lines += ["", f"# {agents_file.file}", *agents_file.text.splitlines()]
+        return lines
+    lines = [f"kept {project_file.file}"]
+    if project_file.is_written:
+        lines = [f"wrote {project_file.file}", *(f"  {line}" for line in project_file.found)]
+    if agents_file is not None and agents_file.existing:
+        lines.append(f"kept {agents_file.existing}, which tells agents of the project already")
+    elif agents_file is not None:
+        lines.append(f"wrote {agents_file.file}: add what no file shows, and commit it")
     return [*lines, *(f"next: {line}" for line in project_file.to_do)]

@@ -41,6 +41,7 @@ class RuleId(StrEnum):
     EVOLVED = "evolved", "a test of the base that was changed, went with its code, or may be skipped"
     IDENTIFIER = "identifier", "names that look alike and are not"
     MODE = "mode", "a file that became executable, a link or a submodule"
+    AGENT_RULES = "agent-rules", "a file that tells agents what to do, changed"
     LINTER = "linter", "what linters or type checkers ask for, changed"
     BINARY = "binary", "a file whose content no diff shows"
     GENERATED = "generated", "a file that a program writes, or that nobody can read"

@@ -59,6 +59,7 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.EVOLVED, evolved_tests.check_evolved_tests),
     Rule(RuleId.IDENTIFIER, misleading_text.check_confusable_identifiers),
     Rule(RuleId.MODE, unusual_files.check_file_modes),
+    Rule(RuleId.AGENT_RULES, unusual_files.check_agent_rules),
     Rule(RuleId.LINTER, unusual_files.check_linter_settings),
     Rule(RuleId.BINARY, unusual_files.check_binary_files),
     Rule(RuleId.GENERATED, unusual_files.check_generated_files),

@@ -20,8 +20,31 @@ _SETTINGS_FILES = PathGlobs(
         *(".bandit", ".semgrepignore", "phpstan.neon*", "psalm.xml", "checkstyle.xml", "detekt.yml", ".swiftlint.yml"),
     )
 )
+_AGENT_FILES = PathGlobs(
+    (
+        *("AGENTS.md", "AGENTS.*.md", "CLAUDE.md", "CLAUDE.*.md", "GEMINI.md", ".cursorrules", ".windsurfrules"),
+        *(
+            ".clinerules",
+            ".cursor/rules/**",
+            ".claude/**",
+            ".github/copilot-instructions.md",
+            ".github/instructions/**",
+        ),
+    )
+)
 _TOOLS = ("ruff", "mypy", "pyright", "basedpyright", "pylint", "flake8", "ty", "bandit", "isort", "black")
 _CHANGE = "sets what linters or type checkers ask for, and was changed"
+
+
+def check_agent_rules(facts: ChangeFacts) -> Iterator[Finding]:
+    """Yield a finding for each changed file that tells agents what to do; none of them blocks."""
+    for file in facts.files:
+        if _AGENT_FILES.match_file(file.path):
+            text = (
+                f"{file.path} tells agents what to do, and differs from the base: nobody in this run goes by what it "
+                "says now, but agents of later runs will"
+            )
+            yield build_flag(RuleId.AGENT_RULES, text, file.path)
 
 
 def check_linter_settings(facts: ChangeFacts) -> Iterator[Finding]:
