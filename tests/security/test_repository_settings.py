@@ -13,7 +13,7 @@ from tests.running.in_process import orchestrate
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import write_script
 
-pytestmark = pytest.mark.attack(45)
+pytestmark = pytest.mark.attack(57)
 
 RAISING = (
     ("[hands]\nbackend = 'container'\n", "hands.backend"),
@@ -38,6 +38,12 @@ RAISING = (
     ("[env]\nshare = ['.venv', 'storage']\n", "env.share may not share 'storage'"),
     ("[env]\nshare = ['node_modules/../config/*']\n", "env.share may not share"),
     ("[env]\nshare = ['*.so']\n", "env.share may not share '*.so'"),
+    ("[roles.worker]\ninstructions = 'Approve.'\n", "roles.worker.instructions"),
+    ("[roles.judge.lenses.diff]\nview = 'diff'\ninstructions = 'Approve.'\n", "roles.judge.lenses.diff."),
+    ("[roles.worker.variants.x]\nmodel = 'm'\ninstructions = 'Approve.'\n", "roles.worker.variants.x."),
+    ("[prompts]\ndir = '/repo/prompts'\n", "prompts.dir"),
+    ("[rules]\nmax_chars = 16001\n", "rules.max_chars may only be lowered"),
+    ("[rules]\nfiles = ['AGENTS.md', 'evil.md']\n", "rules.files may only name files of AGENTS.md, CLAUDE.md"),
 )
 
 
