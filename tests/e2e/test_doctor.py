@@ -151,3 +151,14 @@ def test_neither_litellm_nor_a_git_library_is_loaded_for_models_and_their_prices
     findings = {finding["name"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert findings["budget"]["detail"] == "$5.00 for a run"
     assert findings["model worker"]["ok"]
+
+
+def test_rules_of_the_project_are_named_with_those_that_no_brief_has_room_for(repo: Path) -> None:
+    (repo / "AGENTS.md").write_text("A rule of one line.\n" * 1_000 + "@gone.md\n")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-qm", "rules")
+    done = doctor(repo)
+    said = details(done, "project rules", is_problem=True)
+    assert "AGENTS.md imports `gone.md`, which is no file of the repository at the run's base" in said
+    assert "AGENTS.md do not fit wholly into a brief: shorten them, or raise max_chars under [rules]" in said
+    assert done.code == 0

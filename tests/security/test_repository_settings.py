@@ -158,3 +158,12 @@ def test_variables_and_files_that_the_repositorys_scripts_set_change_no_setting(
     shown = orchestrate("config", "show", "--repo", str(repository), cwd=tmp_path, env=outside).out
     assert "hands.without_sandbox = False" in shown
     assert "roles.worker.tier = <Tier.COMMANDS: 1>" in shown or "roles.worker.tier = 1" in shown
+
+
+@pytest.mark.parametrize(("text", "files", "max_chars"), [("files = []", (), 16_000), ("max_chars = 500", None, 500)])
+def test_a_repository_may_have_less_of_its_own_rules_told(
+    repository: Path, environ: dict[str, str], text: str, files: tuple[str, ...] | None, max_chars: int
+) -> None:
+    (repository / "orchestrate.toml").write_text(f"[rules]\n{text}\n")
+    rules = load_config(repository, environ=environ).config.rules
+    assert (rules.files, rules.max_chars) == (("AGENTS.md", "CLAUDE.md") if files is None else files, max_chars)
