@@ -13,7 +13,7 @@ from tests.running.in_process import orchestrate
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import write_script
 
-pytestmark = pytest.mark.attack(57)
+pytestmark = pytest.mark.attack(45)
 
 RAISING = (
     ("[hands]\nbackend = 'container'\n", "hands.backend"),

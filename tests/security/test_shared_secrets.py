@@ -142,6 +142,12 @@ def test_what_is_a_secret_for_the_importing_user_stays_one() -> None:
     assert replace_foreign_settings(came, own)["redact"]["env"] == ["OURS", "THEIRS"]
 
 
+def test_an_imported_run_reads_its_prompts_from_no_place_that_somebody_else_named() -> None:
+    came = load_config(None, {"prompts": {"dir": "/theirs"}}).config.model_dump(mode="json", by_alias=True)
+    own = load_config(None, {"prompts": {"dir": "/ours"}}).config
+    assert replace_foreign_settings(came, own)["prompts"] == {"dir": "/ours"}
+
+
 def has_runs(state: Path) -> bool:
     return any(state.glob("*/runs/*"))
 

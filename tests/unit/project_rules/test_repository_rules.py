@@ -40,6 +40,7 @@ async def test_a_package_s_rules_come_before_those_of_the_top(tmp_path: Path) ->
     assert [rule.directory for rule in selected.texts] == ["web", ""]
 
 
+@pytest.mark.attack(67)
 async def test_the_base_counts_and_not_what_the_checkout_says_now(tmp_path: Path) -> None:
     root = repository(tmp_path / "repo", {"AGENTS.md": "committed\n"})
     rules = open_rules(root)
@@ -109,6 +110,7 @@ UNSHOWN = {
 }
 
 
+@pytest.mark.attack(67)
 async def test_what_cannot_be_shown_is_named_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("SECRET")
     text = "words" + "".join(f" @{target}" for target in UNSHOWN)
@@ -130,6 +132,7 @@ async def test_names_of_people_and_packages_are_no_missing_files(tmp_path: Path)
     assert selected.problems == ()
 
 
+@pytest.mark.attack(67)
 async def test_rules_that_are_a_link_out_of_the_repository_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("SECRET")
     selected = await select(tmp_path / "repo", {"a.py": ""}, links={"AGENTS.md": "../secret.md"})
