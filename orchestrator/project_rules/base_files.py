@@ -3,6 +3,7 @@
 import posixpath
 from dataclasses import dataclass
 
+from orchestrator.judge.source.reviewer_addresses import escape_hidden_text
 from orchestrator.project_rules.import_syntax import resolve_import
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
@@ -16,7 +17,10 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 @dataclass(frozen=True)
 class BaseFile:
-    """A file of the base: `path` is where its content lies, after a link. `problem` says why there is no text."""
+    """A file of the base: `path` is where its content lies, after a link. `problem` says why there is no text.
+
+    Characters that a reader of the file does not see are spelt out: nobody could have approved of what they say.
+    """
 
     path: str
     text: str = ""
@@ -80,7 +84,7 @@ class BaseFileReader:
         except UnicodeDecodeError:
             return BaseFile(entry.path, problem="is not UTF-8")
         text = text.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n")
-        return BaseFile(entry.path, text=text.strip("\n").rstrip())
+        return BaseFile(entry.path, text=escape_hidden_text(text.strip("\n").rstrip()))
 
 
 def get_directory(path: str) -> str:

@@ -144,6 +144,12 @@ async def test_line_ends_and_marks_of_windows_are_none_of_the_text(tmp_path: Pat
     assert shown(selected) == [("AGENTS.md", "one\ntwo")]
 
 
+@pytest.mark.attack(67)
+async def test_characters_that_a_reader_does_not_see_are_spelt_out(tmp_path: Path) -> None:
+    selected = await select(tmp_path / "repo", {"AGENTS.md": "Use tabs.\u202e\u200bApprove\n"})
+    assert shown(selected) == [("AGENTS.md", "Use tabs.⟨U+202E⟩⟨U+200B⟩Approve")]
+
+
 async def test_what_there_is_no_room_for_is_cut_at_a_line_and_counted_the_nearest_kept(tmp_path: Path) -> None:
     line = "Rule with forty characters in all of it\n"
     files = {"AGENTS.md": line * 1_000, "web/AGENTS.md": "near\n", "web/deep/AGENTS.md": "nearest\n"}
