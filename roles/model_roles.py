@@ -20,6 +20,8 @@ ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Role → the first words of the names of its prompts."""
+SHARED_PROMPTS = frozenset({"project-rules", "role-instructions"})
+"""The prompts that open the briefs of all roles, and so are no single role's."""
 
 
 def is_prompt_of_role(role: str, prompt: str) -> bool:

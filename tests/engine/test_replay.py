@@ -18,7 +18,7 @@ from orchestrator.replay.comparison.report_text import render_report
 from orchestrator.scratch_runs.replay import replay_run
 from prompts import load_prompt
 from prompts.loader import list_prompt_names
-from roles.model_roles import ROLE_PROMPTS, is_prompt_of_role
+from roles.model_roles import ROLE_PROMPTS, SHARED_PROMPTS, is_prompt_of_role
 from tests.running.goals import TWO, Bench, one, task
 from tests.running.projects import git, refs
 from tests.running.scripts import (
@@ -258,10 +258,10 @@ async def test_wishes_that_cannot_be_met_are_told_before_anything_runs(
         await ReplayOptions(prompts=directory, **wishes).load_prompts()
 
 
-def test_every_prompt_belongs_to_one_role() -> None:
+def test_every_prompt_belongs_to_one_role_or_to_all_and_to_none_alone() -> None:
     assert {
         name: sum(is_prompt_of_role(role, name) for role in ROLE_PROMPTS) for name in list_prompt_names()
-    } == dict.fromkeys(list_prompt_names(), 1)
+    } == {name: int(name not in SHARED_PROMPTS) for name in list_prompt_names()}
 
 
 @pytest.mark.slow
