@@ -259,9 +259,9 @@ async def test_wishes_that_cannot_be_met_are_told_before_anything_runs(
 
 
 def test_every_prompt_belongs_to_one_role_or_to_all_and_to_none_alone() -> None:
-    assert {
-        name: sum(is_prompt_of_role(role, name) for role in ROLE_PROMPTS) for name in list_prompt_names()
-    } == {name: int(name not in SHARED_PROMPTS) for name in list_prompt_names()}
+    assert {name: sum(is_prompt_of_role(role, name) for role in ROLE_PROMPTS) for name in list_prompt_names()} == {
+        name: int(name not in SHARED_PROMPTS) for name in list_prompt_names()
+    }
 
 
 @pytest.mark.slow
