@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from orchestrator.domain.chat import Message, ToolCall
+from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Message, Reasoning, Reply, ToolCall
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
+from orchestrator.domain.event.work import ModelCalled, ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
 from orchestrator.domain.ids import SessionId, TreeId
 from orchestrator.domain.run.task import Exit
 from orchestrator.errors import JournalProblem
@@ -33,7 +34,8 @@ class Turn:
     """One reply of the model and what its tools returned, by call id, as far as they were executed.
 
     `nudge` is what the harness said after it, `failed` tells that one of the tools refused or failed,
-    `finish_reason` why the provider ended the reply.
+    `finish_reason` why the provider ended the reply. `reasoning` is the model's thinking before it, `model` the model
+    that was asked, `usage` the tokens that the provider counted.
     """
 
     text: str
@@ -42,7 +44,22 @@ class Turn:
     nudge: str = ""
     failed: bool = False
     finish_reason: str = ""
+    reasoning: Reasoning | None = None
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
     _built: dict[tuple[int, bool, str], tuple[Message, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_reply(cls, reply: Reply) -> "Turn":
+        """Return the turn that a reply begins."""
+        return cls(
+            reply.text,
+            reply.tool_calls,
+            finish_reason=reply.finish_reason,
+            reasoning=reply.reasoning,
+            model=reply.asked_model,
+            usage=reply.usage,
+        )
 
     def build_messages(self, index: int, *, is_elided: bool) -> tuple[Message, ...]:
         """Return the messages of the turn at a place of its conversation; kept, as each request has them again.
@@ -58,7 +75,8 @@ class Turn:
     def chars(self) -> int:
         """Its size in a request."""
         calls = sum(len(call.arguments) + len(call.name) for call in self.tool_calls)
-        return len(self.text) + calls + sum(map(len, self.observations.values())) + len(self.nudge)
+        thinking = self.reasoning.size_chars if self.reasoning else 0
+        return len(self.text) + thinking + calls + sum(map(len, self.observations.values())) + len(self.nudge)
 
 
 @dataclass
@@ -109,7 +127,10 @@ def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Mes
     text = turn.text
     if not text.strip() and not turn.tool_calls:
         text = "(no answer)"
-    messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls)]
+    said = Message(
+        role="assistant", text=text, tool_calls=turn.tool_calls, reasoning=turn.reasoning, model=turn.model
+    )
+    messages = [said]
     for call in turn.tool_calls:
         text = turn.observations.get(call.id, NOT_EXECUTED)
         if is_elided and len(text) > 200:
@@ -148,6 +169,7 @@ class RestoredSession:
     """A conversation as it was left.
 
     `unfinished` is a reply whose tools had not all returned; `tree` is the workspace after the last whole turn.
+    `asked_model` is the model of the latest call.
     """
 
     conversation: SessionHistory
@@ -155,6 +177,7 @@ class RestoredSession:
     tree: TreeId | None = None
     ended: Exit | None = None
     detail: str = ""
+    asked_model: str = ""
 
 
 async def restore_session(
@@ -186,9 +209,11 @@ async def _restore_opening(ledger: SessionMemory, events: Sequence[RecordedEvent
 
 async def _apply_event(ledger: SessionMemory, restored: RestoredSession, recorded: RecordedEvent) -> None:
     match recorded.event:
-        case ModelReplied() as reply:
-            text = await ledger.read_text(reply.text)
-            restored.unfinished = Turn(text, reply.tool_calls, finish_reason=reply.finish_reason)
+        case ModelCalled() as called:
+            restored.asked_model = called.model
+        case ModelReplied() as replied:
+            reply = await read_reply(ledger, replied)
+            restored.unfinished = Turn.from_reply(reply.model_copy(update={"asked_model": restored.asked_model}))
         case ToolReturned() as returned if restored.unfinished:
             restored.unfinished.observations[returned.call_id] = await ledger.read_text(returned.observation)
             restored.unfinished.failed |= not returned.ok
@@ -198,3 +223,21 @@ async def _apply_event(ledger: SessionMemory, restored: RestoredSession, recorde
             restored.unfinished, restored.tree = None, ended.tree
         case SessionEnded() as ended:
             restored.ended, restored.detail = ended.exit, ended.detail
+
+
+async def read_reply(memory: SessionMemory, replied: ModelReplied) -> Reply:
+    """Return the reply that an event keeps, without the name of the model that was asked."""
+    reasoning = Reasoning(
+        text=await memory.read_text(replied.reasoning),
+        blocks=await memory.read_text(replied.reasoning_blocks),
+        is_withheld=replied.is_reasoning_withheld,
+    )
+    return Reply(
+        text=await memory.read_text(replied.text),
+        tool_calls=replied.tool_calls,
+        reasoning=None if reasoning == Reasoning() else reasoning,
+        model=replied.model,
+        finish_reason=replied.finish_reason,
+        usage=replied.usage,
+        seconds=replied.seconds,
+    )

@@ -148,7 +148,7 @@ class _Session:
             return SessionFailure(exit=Exit.REFUSED, detail=str(error))
         except OutOfBudget as error:
             return SessionFailure(exit=Exit.OUT_OF_BUDGET, detail=str(error))
-        return Turn(reply.text, reply.tool_calls, finish_reason=reply.finish_reason)
+        return Turn.from_reply(reply)
 
     async def _close_turn(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import anyio
 
+from orchestrator.agent.reasoning_redaction import hide_reasoning_secrets
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.budget.usage import Usage
-from orchestrator.domain.chat import Message, Reply, Request
+from orchestrator.domain.chat import Message, Reasoning, Reply, Request
 from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
@@ -144,6 +145,7 @@ class _JournaledTries:
             reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
             recording.enter_context(anyio.CancelScope(shield=True))
             await recording.enter_async_context(self._slots)
+            thought = reply.reasoning or Reasoning()
             asking.done = ModelReplied(
                 **_copy_identity(called),
                 model=reply.model or request.model,
@@ -152,9 +154,12 @@ class _JournaledTries:
                 finish_reason=reply.finish_reason,
                 usage=reply.usage,
                 seconds=round(reply.seconds, 3),
+                reasoning=await self._ledger.store_text(thought.text, is_said=True),
+                reasoning_blocks=await self._ledger.store_text(thought.blocks, is_said=True),
+                is_reasoning_withheld=thought.is_withheld,
             )
         self._open = None
-        return reply
+        return reply.model_copy(update={"asked_model": request.model})
 
     async def record_failure(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
         """Book a failed try; one that was turned away before it began was none."""
@@ -183,7 +188,8 @@ def _hide_secrets(ledger: Ledger, reply: Reply) -> Reply:
     """Return a reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
     hide = ledger.hide_known_secrets
     calls = tuple(call.model_copy(update={"arguments": hide(call.arguments)}) for call in reply.tool_calls)
-    return reply.model_copy(update={"text": hide(reply.text), "tool_calls": calls})
+    reasoning = hide_reasoning_secrets(reply.reasoning, hide)
+    return reply.model_copy(update={"text": hide(reply.text), "tool_calls": calls, "reasoning": reasoning})
 
 
 def _copy_identity(called: ModelCalled) -> dict[str, Any]:

@@ -32,24 +32,52 @@ class ToolCall(FrozenModel):
     arguments: EncodableText
 
 
+class Reasoning(FrozenModel):
+    """The thinking before an answer: `text` to be read, `blocks` as JSON text to go back to its provider unchanged.
+
+    Blocks are signed, so a changed one is refused. `is_withheld` tells that they held a secret: nothing of them is
+    kept but `text` without it, and nothing goes back.
+    """
+
+    text: EncodableText = ""
+    blocks: EncodableText = ""
+    is_withheld: bool = False
+
+    @property
+    def size_chars(self) -> int:
+        """The characters that go back: the blocks, or the text where there are none."""
+        return len(self.blocks) or len(self.text)
+
+
 class Message(FrozenModel):
-    """One message of a conversation; `call_id` names the tool call that a `tool` message answers."""
+    """One message of a conversation; `call_id` names the tool call that a `tool` message answers.
+
+    `model` names the model that an assistant's message was asked of, `reasoning` is its thinking before it.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: EncodableText = ""
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: EncodableText | None = None
+    reasoning: Reasoning | None = None
+    model: EncodableText = ""
 
     @cached_property
     def size_chars(self) -> int:
-        """The characters of its text and its tool calls; kept, as every later request repeats the message."""
-        return len(self.text) + sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
+        """The characters of its text, tool calls and thinking; kept, as every later request repeats the message."""
+        size = len(self.text) + sum(len(call.name) + len(call.arguments) for call in self.tool_calls)
+        if self.reasoning is not None:
+            size += self.reasoning.size_chars
+        return size
 
     @cached_property
     def digest(self) -> bytes:
         """Its share of the sum of a request: all of it, without what changes by itself; kept, as `size_chars` is."""
         calls = [(call.id, call.name, call.arguments) for call in self.tool_calls]
-        identity = json.dumps([self.role, self.call_id, calls], ensure_ascii=True).encode()
+        parts: list[object] = [self.role, self.call_id, calls]
+        if self.reasoning is not None:
+            parts.append([self.reasoning.text, self.reasoning.blocks, self.reasoning.is_withheld])
+        identity = json.dumps(parts, ensure_ascii=True).encode()
         return identity + hashlib.sha256(self._normalized_text.encode("utf-8", "surrogatepass")).digest()
 
     def normalize_words(self) -> "Message":
@@ -99,11 +127,16 @@ class Request(FrozenModel):
 
 
 class Reply(FrozenModel):
-    """A model's answer: text, tool calls, the model that says it answered, and the cost."""
+    """A model's answer: text, tool calls, thinking, the model that says it answered, and the cost.
+
+    `asked_model` is the model that was asked, as it is configured.
+    """
 
     text: EncodableText = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: Reasoning | None = None
     model: EncodableText = ""
+    asked_model: EncodableText = ""
     finish_reason: EncodableText = ""
     usage: Usage = Field(default_factory=Usage)
     seconds: float = 0.0

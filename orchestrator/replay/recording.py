@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.agent.history import SessionHistory, restore_session
-from orchestrator.domain.chat import Message, Reply
+from orchestrator.agent.history import SessionHistory, read_reply, restore_session
+from orchestrator.domain.chat import Message
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import EngineStarted
@@ -109,7 +109,7 @@ async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, Rec
             open_calls[event.session, event.turn] = event
             continue
         if isinstance(event, ModelReplied):
-            answer = RecordedAnswer(await _read_reply(reader, event))
+            answer = RecordedAnswer(await read_reply(reader, event))
         elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
             answer = RecordedAnswer(None, event.error, event.detail)
         else:
@@ -124,7 +124,3 @@ def _require_call(calls: Mapping[CallPosition, ModelCalled], place: CallPosition
         raise JournalProblem(f"session {place[0]}, turn {place[1]} has an answer to a call that was never made")
     return calls[place]
 
-
-async def _read_reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
-    said = event.model_dump(include=Reply.model_fields.keys() - {"text"})
-    return Reply(text=await reader.read_text(event.text), **said)

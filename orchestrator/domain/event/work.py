@@ -222,7 +222,11 @@ class ModelCalled(TurnIntent, kind="model.called"):
 
 
 class ModelReplied(TurnDone, kind="model.replied"):
-    """The model's answer, with the model that says it gave it."""
+    """The model's answer, with the model that says it gave it.
+
+    `reasoning` is its thinking to be read, `reasoning_blocks` the same as JSON text as its provider signed it;
+    `is_reasoning_withheld` tells that these held a secret. Old journals have none of the three.
+    """
 
     role: Role
     model: str
@@ -231,6 +235,9 @@ class ModelReplied(TurnDone, kind="model.replied"):
     finish_reason: str
     usage: Usage
     seconds: float
+    reasoning: Text = Text()
+    reasoning_blocks: Text = Text()
+    is_reasoning_withheld: bool = False
 
 
 class ModelFailed(TurnDone, kind="model.failed"):
