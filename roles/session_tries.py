@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.agent.history import CHARS_PER_TOKEN
+from orchestrator.agent.context_size import CHARS_PER_TOKEN
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.event.run import Noticed

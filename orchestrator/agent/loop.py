@@ -6,7 +6,7 @@ last whole turn: the workspace is put back to that turn's tree, and the tools of
 
 from collections.abc import Sequence
 
-from orchestrator.agent.history import CHARS_PER_TOKEN, RestoredSession, SessionHistory, Turn, restore_session
+from orchestrator.agent.history import RestoredSession, SessionHistory, Turn, restore_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
@@ -89,7 +89,9 @@ class _Session:
 
     async def run(self) -> object:
         while True:
-            messages = self._restored.conversation.build_messages(self._spec.settings.context_tokens)
+            messages = self._restored.conversation.build_messages(
+                self._spec.settings.context_tokens, self._spec.reasoning_rule
+            )
             if ended := self._find_limit(messages):
                 return await self._end_session(*ended)
             turn = self._restored.unfinished or await self._ask_model(messages)
@@ -120,8 +122,9 @@ class _Session:
         turns, limit = len(self._restored.conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
-        used = sum(message.size_chars for message in messages) / CHARS_PER_TOKEN
-        if used > self._spec.settings.context_tokens * RESTART_SHARE:
+        window, rule = self._spec.settings.context_tokens, self._spec.reasoning_rule
+        used = self._restored.conversation.count_tokens(messages, window, rule)
+        if used > window * RESTART_SHARE:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
         return None
 

@@ -8,6 +8,7 @@ from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.llm.reasoning_rules import ReasoningRule, find_strictest_rule
 from orchestrator.ports.hands import Workspace
 
 
@@ -34,6 +35,11 @@ class SessionSpec:
     continues: SessionId | None = None
     until: int | None = None
     tier: Callable[[], Tier] = lambda: Tier.FILES
+
+    @property
+    def reasoning_rule(self) -> ReasoningRule:
+        """The thinking that the conversation keeps, as any model asks that may have to go on with it."""
+        return find_strictest_rule(settings.model for settings in self.settings.list_fallback_chain())
 
     def build_requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
         """Return the request of one turn to each model that may answer it, the usual one first."""
