@@ -13,6 +13,7 @@ from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.task import Exit
+from orchestrator.llm.model_limits import find_context_tokens
 from orchestrator.ports.ledger import record_notice_once
 from orchestrator.ports.roles import SessionFailure
 from prompts import Prompt, fence_text
@@ -48,7 +49,7 @@ class SessionTry:
     @property
     def brief_chars(self) -> int:
         """Characters that a brief may have: a third of the context."""
-        return int(self.settings.context_tokens * CHARS_PER_TOKEN * _BRIEF_SHARE)
+        return int(find_context_tokens(self.settings) * CHARS_PER_TOKEN * _BRIEF_SHARE)
 
     def render_brief(self, render: Callable[[int], str]) -> str:
         """Return what `render` makes of so many characters; half as long for each try that filled its context."""

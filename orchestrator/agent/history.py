@@ -11,7 +11,14 @@ from orchestrator.agent.context_size import ContextMeter
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reasoning, Reply, ToolCall
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.work import ModelCalled, ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
+from orchestrator.domain.event.work import (
+    ModelCalled,
+    ModelReplied,
+    SessionEnded,
+    SessionStarted,
+    ToolReturned,
+    TurnEnded,
+)
 from orchestrator.domain.ids import SessionId, TreeId
 from orchestrator.domain.run.task import Exit
 from orchestrator.errors import JournalProblem
@@ -47,7 +54,9 @@ class Turn:
     reasoning: Reasoning | None = None
     model: str = ""
     usage: Usage = field(default_factory=Usage)
-    _built: dict[tuple[int, bool, bool, str], tuple[Message, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _built: dict[tuple[int, bool, bool, str], tuple[Message, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def from_reply(cls, reply: Reply) -> "Turn":
@@ -100,9 +109,7 @@ class SessionHistory:
             return list(self.turns)
         return [*self.opening.list_all_turns(), *self.turns]
 
-    def build_messages(
-        self, context_tokens: int, rule: ReasoningRule = ReasoningRule.ALL
-    ) -> tuple[Message, ...]:
+    def build_messages(self, context_tokens: int, rule: ReasoningRule = ReasoningRule.ALL) -> tuple[Message, ...]:
         """Return the messages of the next request, with old observations elided if the context is getting full.
 
         Those of earlier requests are the same objects, which keep what was derived from them. Turns may be added
@@ -154,9 +161,7 @@ def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool, thinks: boo
     if not text.strip() and not turn.tool_calls:
         text = "(no answer)"
     reasoning = turn.reasoning if thinks else None
-    messages = [
-        Message(role="assistant", text=text, tool_calls=turn.tool_calls, reasoning=reasoning, model=turn.model)
-    ]
+    messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls, reasoning=reasoning, model=turn.model)]
     for call in turn.tool_calls:
         text = turn.observations.get(call.id, NOT_EXECUTED)
         if is_elided and len(text) > 200:

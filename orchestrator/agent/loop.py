@@ -89,9 +89,7 @@ class _Session:
 
     async def run(self) -> object:
         while True:
-            messages = self._restored.conversation.build_messages(
-                self._spec.settings.context_tokens, self._spec.reasoning_rule
-            )
+            messages = self._restored.conversation.build_messages(self._spec.context_tokens, self._spec.reasoning_rule)
             if ended := self._find_limit(messages):
                 return await self._end_session(*ended)
             turn = self._restored.unfinished or await self._ask_model(messages)
@@ -122,7 +120,7 @@ class _Session:
         turns, limit = len(self._restored.conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
-        window, rule = self._spec.settings.context_tokens, self._spec.reasoning_rule
+        window, rule = self._spec.context_tokens, self._spec.reasoning_rule
         used = self._restored.conversation.count_tokens(messages, window, rule)
         if used > window * RESTART_SHARE:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
@@ -144,7 +142,7 @@ class _Session:
         try:
             reply = await self._asker.ask_model(self._spec, len(self._restored.conversation.turns), messages)
         except ContextOverflow as error:
-            window = self._spec.settings.context_tokens
+            window = self._spec.context_tokens
             hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
             return SessionFailure(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
         except RequestRefused as error:

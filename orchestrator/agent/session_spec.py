@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.llm.model_limits import find_context_tokens
 from orchestrator.llm.reasoning_rules import ReasoningRule, find_strictest_rule
 from orchestrator.ports.hands import Workspace
 
@@ -35,6 +37,11 @@ class SessionSpec:
     continues: SessionId | None = None
     until: int | None = None
     tier: Callable[[], Tier] = lambda: Tier.FILES
+
+    @cached_property
+    def context_tokens(self) -> int:
+        """The tokens that the conversation may take."""
+        return find_context_tokens(self.settings)
 
     @property
     def reasoning_rule(self) -> ReasoningRule:

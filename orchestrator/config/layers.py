@@ -25,6 +25,7 @@ _USER_ONLY_KEYS = (
     *(("redact",), ("gate", "reuse_mb"), ("pr", "checks_wait_s"), ("pr", "checks_poll_s"), ("run", "time_limit_s")),
     *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
     *(("roles", "*", "instructions"), ("prompts",)),
+    *(("roles", "*", "extra"), ("roles", "*", "reasoning_effort")),
     *(("roles", "worker", "variants"), ("roles", "worker", "escalate_to"), ("roles", "judge", "lenses")),
 )
 _TIER = ("roles", "*", "tier")

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from orchestrator.config.extra_parameters import ExtraParameters, ReasoningEffort
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.review import LensView
@@ -23,14 +24,31 @@ SecondsOrNone = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
 
 Instructions = Annotated[str, Field(max_length=8_000)]
 """The user's own words to a role, in characters."""
+DEFAULT_CONTEXT_TOKENS = 128_000
+"""The window of a model of which neither the configuration nor litellm's list tells."""
+
+
+def _check_window(tokens: int) -> int:
+    if tokens and tokens < _LEAST_CONTEXT_TOKENS:
+        raise ValueError(f"should be 0, for what is known of the model, or at least {_LEAST_CONTEXT_TOKENS}")
+    return tokens
+
+
+_LEAST_CONTEXT_TOKENS = 4_000
+ContextTokens = Annotated[NotNegative, AfterValidator(_check_window)]
 
 
 class Fallback(FrozenModel):
-    """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place."""
+    """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place.
+
+    Without `reasoning_effort` it thinks as much as the usual one is to; `extra` is its own alone.
+    """
 
     model: Annotated[str, Field(min_length=1)]
     api_base: str = ""
     api_key_env: str = ""
+    reasoning_effort: ReasoningEffort = ""
+    extra: ExtraParameters = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -41,7 +59,10 @@ class Fallback(FrozenModel):
 
 
 class ModelSettings(FrozenModel):
-    """The model that a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
+    """The model that a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set".
+
+    `context_tokens` 0 stands for the window that is known of the model, `extra` are more parameters of its calls.
+    """
 
     model: str
     api_base: str
@@ -50,11 +71,13 @@ class ModelSettings(FrozenModel):
     max_output_tokens: NotNegative
     timeout_s: Seconds
     max_turns: Positive
-    context_tokens: Annotated[int, Field(ge=4_000)]
+    context_tokens: ContextTokens
     stall_timeout_s: SecondsOrNone = 0.0
     fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
     instructions: Instructions = ""
+    reasoning_effort: ReasoningEffort = ""
+    extra: ExtraParameters = Field(default_factory=dict)
 
     def build_request_fields(self) -> dict[str, Any]:
         """Return what a request takes from these settings; what is not set is None, and stays the provider's."""
@@ -66,12 +89,18 @@ class ModelSettings(FrozenModel):
             "max_output_tokens": self.max_output_tokens or None,
             "timeout_s": self.timeout_s,
             "stall_timeout_s": self.stall_timeout_s,
+            "reasoning_effort": self.reasoning_effort,
+            "extra": self.extra,
         }
 
     def list_fallback_chain(self) -> "tuple[ModelSettings, ...]":
         """Return these settings, then those with each fallback in place of the model."""
-        others = (fallback.model_dump() for fallback in self.fallbacks)
-        return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
+        chain = [self]
+        for fallback in self.fallbacks:
+            own = fallback.model_dump() | {"fallbacks": ()}
+            own["reasoning_effort"] = fallback.reasoning_effort or self.reasoning_effort
+            chain.append(self.model_copy(update=own))
+        return tuple(chain)
 
 
 class DefaultModelSettings(FrozenModel):
@@ -118,6 +147,14 @@ _NOT_INHERITED = frozenset({"variants", "description", "tier", "escalate_to"})
 """The keys of `[roles.worker]` that are not its variants'."""
 
 
+def _inherit_worker(worker: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a variant's values with the worker's for what it leaves out; parameters of another model are no use."""
+    merged = {**worker, **variant}
+    if merged.get("model") != worker.get("model") and "extra" not in variant:
+        merged.pop("extra", None)
+    return merged
+
+
 class WorkerSettings(ModelSettings):
     """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
 
@@ -134,7 +171,7 @@ class WorkerSettings(ModelSettings):
             return data
         merged = {}
         for name, own in variants.items():
-            merged[name] = base | own if isinstance(own, dict) else own
+            merged[name] = _inherit_worker(base, own) if isinstance(own, dict) else own
         return data | {"variants": merged}
 
     @model_validator(mode="after")
@@ -173,10 +210,12 @@ class LensSettings(FrozenModel):
     max_output_tokens: NotNegative | None = None
     timeout_s: Seconds | None = None
     max_turns: Positive | None = None
-    context_tokens: Annotated[int, Field(ge=4_000)] | None = None
+    context_tokens: ContextTokens | None = None
     stall_timeout_s: SecondsOrNone | None = None
     fallbacks: tuple[Fallback, ...] | None = None
     instructions: Instructions | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    extra: ExtraParameters | None = None
 
     @model_serializer(mode="wrap")
     def _dump_own_settings(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -212,7 +251,10 @@ class JudgeSettings(ModelSettings):
 
     def get_lens_settings(self, name: str | None) -> ModelSettings:
         """Return a lens's model settings; the judge's without a name, or with one that is not configured."""
-        return self.model_copy(update=self.lenses[name].get_own_settings() if name in self.lenses else {})
+        own = self.lenses[name].get_own_settings() if name in self.lenses else {}
+        if own.get("model", self.model) != self.model:
+            own = {"extra": {}, **own}
+        return self.model_copy(update=own)
 
 
 class VerifierSettings(ModelSettings):
@@ -239,7 +281,7 @@ _NO_MODEL: Mapping[str, Any] = {
     "temperature": -1.0,
     "max_output_tokens": 0,
     "timeout_s": 600,
-    "context_tokens": 128_000,
+    "context_tokens": 0,
 }
 """The settings of a role that runs have not named a model for."""
 
@@ -274,6 +316,8 @@ class RoleSettings(FrozenModel):
             return self.arbiter
         lender: ModelSettings = self.judge if self.judge.model else self.worker
         lent = {name: getattr(lender, name) for name in ("model", *_PLACE, "fallbacks", "context_tokens")}
+        for name in ("reasoning_effort", "extra"):
+            lent[name] = getattr(self.arbiter, name) or getattr(lender, name)
         return self.arbiter.model_copy(update=lent)
 
     @model_validator(mode="before")

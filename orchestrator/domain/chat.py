@@ -5,6 +5,7 @@ Their words can always be encoded: what a model or a tool says comes back to a p
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -108,7 +109,8 @@ class Request(FrozenModel):
     """One call of a model: `turn` counts the calls of the session from 0.
 
     Messages and tools were validated when they were made, and are as many as the session is long.
-    `stall_timeout_s` is how long nothing may arrive, 0 for as long as `timeout_s` allows.
+    `stall_timeout_s` is how long nothing may arrive, 0 for as long as `timeout_s` allows. `reasoning_effort` is how
+    much the model is to think, empty for its provider's default; `extra` are more parameters of the call.
     """
 
     role: Role
@@ -124,6 +126,8 @@ class Request(FrozenModel):
     max_output_tokens: int | None = None
     timeout_s: float = 600.0
     stall_timeout_s: float = 0.0
+    reasoning_effort: str = ""
+    extra: Mapping[str, Any] = Field(default_factory=dict)
 
 
 class Reply(FrozenModel):

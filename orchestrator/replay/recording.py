@@ -15,6 +15,7 @@ from orchestrator.errors import JournalProblem
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
+from orchestrator.llm.reasoning_rules import ReasoningRule
 from orchestrator.llm.recorded_model import CallPosition, RecordedAnswer
 
 _ENDS_A_SESSION = frozenset({ContextOverflow.code, RequestRefused.code})
@@ -85,7 +86,9 @@ class RecordedRun:
             found.append(recorded.event)
         return found
 
-    async def find_messages(self, place: CallPosition, context_tokens: int) -> tuple[Message, ...] | None:
+    async def find_messages(
+        self, place: CallPosition, context_tokens: int, rule: ReasoningRule
+    ) -> tuple[Message, ...] | None:
         """Return what the model was told at a place of the run; None if its session never came so far."""
         session, turn = place
         if session not in self._conversations:
@@ -97,7 +100,7 @@ class RecordedRun:
         if turn > len(whole.turns):
             return None
         until_then = SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening)
-        return until_then.build_messages(context_tokens)
+        return until_then.build_messages(context_tokens, rule)
 
 
 async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
@@ -123,4 +126,3 @@ def _require_call(calls: Mapping[CallPosition, ModelCalled], place: CallPosition
     if place not in calls:
         raise JournalProblem(f"session {place[0]}, turn {place[1]} has an answer to a call that was never made")
     return calls[place]
-

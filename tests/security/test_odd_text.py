@@ -46,9 +46,10 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from orchestrator.llm.litellm_adapter.message_conversion import render_messages
+from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.ports.journal_search import SearchHit
-from tests.loopback.builders import call, reply
+from tests.loopback.builders import call, reply, request
 from tests.running.cli import environment
 from tests.running.goals import Bench, Hears
 from tests.running.journals import write
@@ -224,7 +225,7 @@ def test_whatever_a_model_replied_can_be_sent_to_a_provider_again(text: str, val
         Message(role="assistant", text=said.text, tool_calls=said.tool_calls),
         Message(role="tool", text=text, call_id=text),
     )
-    sent = render_messages(messages)
+    sent = render_messages(messages, ReasoningWriter(request()))
     json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
     arguments = json.loads(sent[0]["tool_calls"][0]["function"]["arguments"])
     json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()

@@ -24,6 +24,7 @@ from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Un
 from orchestrator.llm.litellm_adapter import credentials, message_conversion
 from orchestrator.llm.litellm_adapter.error_mapping import map_error
 from orchestrator.llm.litellm_adapter.pricing import find_listed_cost, find_listed_price, find_stated_cost
+from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
 
 LITELLM_ENVIRONMENT = {
@@ -195,6 +196,7 @@ class LiteLLMClient:
 
 def _arguments(request: Request, key: str | None) -> dict[str, Any]:
     """Return the call; what the request leaves open is left out, so that the provider's own default holds."""
+    writer = ReasoningWriter(request)
     optional = {
         "tools": message_conversion.render_tools(request.tools) or None,
         "api_base": request.api_base,
@@ -205,11 +207,30 @@ def _arguments(request: Request, key: str | None) -> dict[str, Any]:
         "stream_options": {"include_usage": True} if request.stall_timeout_s else None,
     }
     return {
+        **_thinking_arguments(request, is_off=writer.has_gap),
         "model": request.model,
-        "messages": message_conversion.render_messages(request.messages),
+        "messages": message_conversion.render_messages(request.messages, writer),
         "timeout": request.timeout_s,
         "num_retries": 0,
         "max_retries": 0,
         "drop_params": True,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _thinking_arguments(request: Request, *, is_off: bool) -> dict[str, Any]:
+    """Return the user's own parameters and how much the model is to think.
+
+    Args:
+        request: the call.
+        is_off: whether the model has to answer without thinking, as earlier thinking cannot go back to it.
+    """
+    chosen: dict[str, Any] = dict(request.extra)
+    if is_off:
+        chosen.pop("thinking", None)
+        return chosen
+    if request.reasoning_effort:
+        chosen["reasoning_effort"] = request.reasoning_effort
+        if request.api_base and credentials.is_third_party_endpoint(request.model, request.api_base):
+            chosen["allowed_openai_params"] = ["reasoning_effort"]
+    return chosen

@@ -18,6 +18,7 @@ import anyio
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, Request, ToolCall, ToolSpec
 from orchestrator.llm.errors import CallTimedOut, ReplyTooLarge, Unavailable
+from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter, join_reasoning, read_reasoning
 from orchestrator.llm.litellm_adapter.reply_meter import ReplyMeter
 
 CHARS_PER_TOKEN = 4
@@ -45,6 +46,7 @@ def build_reply(response: Any, request: Request, cost_usd: Decimal | None, secon
     reply = Reply(
         text=_replace_surrogates(message.content or ""),
         tool_calls=_convert_calls(message.tool_calls or (), f"call_{request.turn}"),
+        reasoning=read_reasoning(message),
         model=response.model or request.model,
         finish_reason=choices[0].finish_reason or "",
         seconds=seconds,
@@ -73,8 +75,9 @@ def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
 
 def estimate_reply_usage(request: Request, reply: Reply) -> Usage:
     """Estimate tokens by characters, for servers that do not count: a budget must not see such calls as free."""
-    sent = sum(len(message.text) + _length(message.tool_calls) for message in request.messages)
-    received = len(reply.text) + _length(reply.tool_calls)
+    sent = sum(message.size_chars for message in request.messages)
+    thought = reply.reasoning.size_chars if reply.reasoning else 0
+    received = len(reply.text) + thought + _length(reply.tool_calls)
     return Usage(calls=1, input_tokens=-(-sent // CHARS_PER_TOKEN), output_tokens=-(-received // CHARS_PER_TOKEN))
 
 
@@ -103,9 +106,9 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def render_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def render_messages(messages: Sequence[Message], writer: ReasoningWriter) -> list[dict[str, Any]]:
     """Return the conversation; equal messages give equal bytes, so that prompt caches hold."""
-    return list(map(_message, messages))
+    return [_message(message, writer) for message in messages]
 
 
 def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
@@ -135,16 +138,18 @@ def render_arguments(text: str) -> str:
     return "{}"
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _message(message: Message, writer: ReasoningWriter) -> dict[str, Any]:
     if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text or EMPTY_TEXT}
+        call_id = writer.render_call_id(message.call_id or "")
+        return {"role": "tool", "tool_call_id": call_id, "content": message.text or EMPTY_TEXT}
+    thinking = writer.render_fields(message) if message.role == "assistant" else {}
     if not message.tool_calls:
-        return {"role": message.role, "content": message.text or EMPTY_TEXT}
+        return {"role": message.role, "content": message.text or EMPTY_TEXT, **thinking}
     calls = []
     for call in message.tool_calls:
         function = {"name": call.name, "arguments": render_arguments(call.arguments)}
-        calls.append({"id": call.id, "type": "function", "function": function})
-    return {"role": message.role, "content": message.text or None, "tool_calls": calls}
+        calls.append({"id": writer.render_call_id(call.id), "type": "function", "function": function})
+    return {"role": message.role, "content": message.text or None, **thinking, "tool_calls": calls}
 
 
 MAX_CHUNKS = 150_000
@@ -192,7 +197,8 @@ async def read_stream(stream: Any, request: Request, meter: ReplyMeter) -> Any: 
         raise Unavailable(f"{request.model}: the reply broke off before its end")
     chunks = list(stream.chunks)
     calls = _join_calls(chunks)
-    message = SimpleNamespace(content="".join(_iterate_values(chunks, "content")), tool_calls=calls)
+    thinking = join_reasoning(list(_iterate_deltas(chunks)))
+    message = SimpleNamespace(content="".join(_iterate_values(chunks, "content")), tool_calls=calls, **thinking)
     return SimpleNamespace(
         choices=[SimpleNamespace(message=message, finish_reason=_ends_with(finish_reason, calls))],
         model=next((chunk.model for chunk in chunks if chunk.model), None),

@@ -57,11 +57,16 @@ def find_installed_price(model: str) -> Price | None:
 
     None also for the few names that only litellm can take apart.
     """
+    return _read_price(find_installed_entry(model))
+
+
+def find_installed_entry(model: str) -> Mapping[str, object] | None:
+    """Return what litellm's list says of exactly this model, without importing litellm. Blocks."""
     prefix, slash, name = model.partition("/")
     if prefix in SIGN_IN_PROVIDERS:
         return None
     provider = prefix if slash else find_listed_provider(model)
-    return _read_price(_find_entry(load_model_entries(), provider, name if slash else model))
+    return _find_entry(load_model_entries(), provider, name if slash else model)
 
 
 def _read_price(entry: Mapping[str, object] | None) -> Price | None:

@@ -8,6 +8,8 @@ from orchestrator.domain.chat import Message, Request
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import parse_session_lens
 from orchestrator.domain.run.state import RunState, TaskState
+from orchestrator.llm.model_limits import find_context_tokens
+from orchestrator.llm.reasoning_rules import find_strictest_rule
 from orchestrator.llm.recorded_model import CallPosition
 from orchestrator.llm.request_digest import hash_messages, hash_request
 from orchestrator.replay.comparison.diffs import find_changed_message
@@ -56,8 +58,10 @@ class RequestComparison:
 
     async def find_recorded_messages(self, request: Request) -> tuple[Message, ...]:
         """Return what was asked at this place when it was recorded; nothing if its session never came so far."""
-        tokens = get_model_settings(self.config, self.recording.state, request).context_tokens
-        return await self.recording.find_messages((request.session, request.turn), tokens) or ()
+        settings = get_model_settings(self.config, self.recording.state, request)
+        rule = find_strictest_rule(one.model for one in settings.list_fallback_chain())
+        place: CallPosition = (request.session, request.turn)
+        return await self.recording.find_messages(place, find_context_tokens(settings), rule) or ()
 
 
 def get_model_settings(config: Config, state: RunState, request: Request) -> ModelSettings:

@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, ToolCall
 from orchestrator.llm.litellm_adapter.message_conversion import render_arguments, render_messages, render_tools
-from tests.loopback.builders import SHELL, SYSTEM, called, returned, user
+from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
+from tests.loopback.builders import SHELL, SYSTEM, called, request, returned, user
 
 
 def test_messages_of_every_role_are_mapped() -> None:
     calls = (ToolCall(id="a", name="shell", arguments='{"command":  "ls"}'), ToolCall(id="b", name="x", arguments=""))
     sent = render_messages(
-        (SYSTEM, user("Hi."), called(*calls), returned("a"), Message(role="assistant", text="Done."))
+        (SYSTEM, user("Hi."), called(*calls), returned("a"), Message(role="assistant", text="Done.")),
+        ReasoningWriter(request()),
     )
     assert sent == [
         {"role": "system", "content": "You are a careful worker."},
@@ -32,7 +34,7 @@ def test_messages_of_every_role_are_mapped() -> None:
 
 
 def test_a_message_without_words_is_not_sent_empty() -> None:
-    assert render_messages((Message(role="assistant"), returned("a", ""))) == [
+    assert render_messages((Message(role="assistant"), returned("a", "")), ReasoningWriter(request())) == [
         {"role": "assistant", "content": "(empty)"},
         {"role": "tool", "tool_call_id": "a", "content": "(empty)"},
     ]

@@ -1,0 +1,187 @@
+"""A model's thinking: out of litellm's replies, whole or in pieces, and back into the messages as providers ask for it.
+
+What a provider signed or encrypted is kept as JSON text and goes back unchanged, and only to the model that thought it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import chain
+from typing import Any
+
+from orchestrator.domain.chat import Message, Reasoning, Request
+from orchestrator.llm.litellm_adapter.credentials import is_third_party_endpoint
+from orchestrator.llm.reasoning_rules import needs_reasoning_text
+
+SIGNATURE_MARK = "__thought__"
+"""What litellm puts between the id of a Gemini model's tool call and the signature of the thinking before it."""
+EMPTY_REASONING = " "
+"""The least that a provider takes for `reasoning_content` where it has to stand."""
+_BLOCKS = ("thinking_blocks", "reasoning_items")
+_PROVIDER_FIELDS = ("reasoning_details", "thought_signatures")
+
+
+class ThinkingForm(Enum):
+    """The way in which earlier thinking goes back to a provider."""
+
+    BLOCKS = "thinking_blocks"
+    SIGNATURES = "thought_signatures"
+    DETAILS = "reasoning_details"
+    TEXT = "reasoning_content"
+    ITEMS = "reasoning_items"
+
+
+_CLAUDE_PROVIDERS = frozenset({"anthropic"})
+_CLAUDE_HOSTS = frozenset({"bedrock", "vertex_ai", "vertex_ai_beta", "azure_ai", "databricks"})
+_GEMINI_PROVIDERS = frozenset({"gemini", "vertex_ai", "vertex_ai_beta"})
+_TEXT_PROVIDERS = frozenset(
+    {"deepseek", "moonshot", "hosted_vllm", "vllm", "ollama", "ollama_chat", "lm_studio", "llamafile", "lemonade"}
+    | {"fireworks_ai", "dashscope", "zai", "minimax", "xiaomi_mimo"}
+)
+"""Those whose interface takes `reasoning_content` in an assistant's message; others may refuse an unknown field."""
+
+
+def find_thinking_form(model: str, api_base: str | None) -> ThinkingForm:
+    """Return how the thinking of earlier replies goes back to a model."""
+    provider, slash, name = model.lower().partition("/")
+    if provider in _CLAUDE_PROVIDERS or (provider in _CLAUDE_HOSTS and "claude" in name) or model.startswith("claude"):
+        return ThinkingForm.BLOCKS
+    if provider in _GEMINI_PROVIDERS or (not slash and provider.startswith("gemini")):
+        return ThinkingForm.SIGNATURES
+    if provider == "openrouter":
+        return ThinkingForm.DETAILS
+    if provider in _TEXT_PROVIDERS or (api_base and is_third_party_endpoint(model, api_base)):
+        return ThinkingForm.TEXT
+    return ThinkingForm.ITEMS
+
+
+def read_reasoning(message: Any) -> Reasoning | None:  # noqa: ANN401  theirs
+    """Return the thinking that a reply's message holds; None if it holds none."""
+    text = getattr(message, "reasoning_content", None)
+    text = text if isinstance(text, str) else ""
+    fields = getattr(message, "provider_specific_fields", None) or {}
+    found = {name: getattr(message, name, None) for name in _BLOCKS}
+    for name in _PROVIDER_FIELDS:
+        found[name] = getattr(message, name, None) or fields.get(name)
+    signed = {name: _to_plain_value(value) for name, value in found.items() if value}
+    blocks = json.dumps(signed, ensure_ascii=False, separators=(",", ":")) if signed else ""
+    if not text.strip() and not blocks:
+        return None
+    return Reasoning(text=text, blocks=blocks)
+
+
+def _to_plain_value(value: Any) -> Any:  # noqa: ANN401  theirs
+    if hasattr(value, "model_dump"):
+        return value.model_dump(exclude_none=True)
+    if isinstance(value, Mapping):
+        return {str(key): _to_plain_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_to_plain_value, value))
+    return value
+
+
+def join_reasoning(deltas: Sequence[Any]) -> dict[str, Any]:
+    """Return the thinking of a streamed reply as the fields of a whole message."""
+    fields = [getattr(delta, "provider_specific_fields", None) or {} for delta in deltas]
+    details = [
+        getattr(delta, "reasoning_details", None) or more.get("reasoning_details")
+        for delta, more in zip(deltas, fields, strict=True)
+    ]
+    items = [getattr(delta, "reasoning_items", None) or () for delta in deltas]
+    return {
+        "reasoning_content": "".join(getattr(delta, "reasoning_content", None) or "" for delta in deltas),
+        "thinking_blocks": _join_blocks(
+            chain.from_iterable(getattr(one, "thinking_blocks", None) or () for one in deltas)
+        ),
+        "reasoning_items": list(chain.from_iterable(items)),
+        "reasoning_details": _join_details(chain.from_iterable(some or () for some in details)),
+        "thought_signatures": list(chain.from_iterable(more.get("thought_signatures") or () for more in fields)),
+    }
+
+
+def _join_blocks(pieces: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return whole blocks: text comes in pieces, then the signature; text without one can never go back."""
+    blocks, text = list[dict[str, Any]](), ""
+    for piece in map(_to_plain_value, pieces):
+        if piece.get("type") == "redacted_thinking":
+            blocks.append(piece)
+            continue
+        text += piece.get("thinking") or ""
+        if signature := piece.get("signature"):
+            blocks.append({"type": "thinking", "thinking": text, "signature": signature})
+            text = ""
+    return blocks
+
+
+def _join_details(pieces: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return whole details: pieces of one share kind and index, their texts follow each other."""
+    joined: dict[tuple[object, object], dict[str, Any]] = {}
+    for piece in map(_to_plain_value, pieces):
+        key = (piece.get("type"), piece.get("index", len(joined)))
+        whole = joined.setdefault(key, {})
+        for name, value in piece.items():
+            if name in {"text", "summary", "data"} and isinstance(value, str):
+                whole[name] = whole.get(name, "") + value
+            elif value is not None or name not in whole:
+                whole[name] = value
+    return list(joined.values())
+
+
+class ReasoningWriter:
+    """Puts thinking back into the messages of one request, as the provider of its model asks for it."""
+
+    def __init__(self, request: Request) -> None:
+        self._form = find_thinking_form(request.model, request.api_base)
+        self._model = request.model
+        self._is_text_needed = needs_reasoning_text(request.model) and request.reasoning_effort != "none"
+        self.has_gap = self._form is ThinkingForm.BLOCKS and self._find_gap(request.messages)
+        """Whether thinking that had to go back cannot: the model then has to answer without."""
+        foreign = (message for message in request.messages if self._is_foreign(message))
+        self._foreign_calls = {call.id for message in foreign for call in message.tool_calls}
+
+    def render_fields(self, message: Message) -> dict[str, Any]:
+        """Return the fields of an assistant's message that hold its thinking."""
+        reasoning = message.reasoning or Reasoning()
+        if self._is_foreign(message):
+            reasoning = Reasoning()
+        signed: dict[str, Any] = json.loads(reasoning.blocks or "{}")
+        match self._form:
+            case ThinkingForm.BLOCKS if "thinking_blocks" in signed and not self.has_gap:
+                return {"thinking_blocks": signed["thinking_blocks"]}
+            case ThinkingForm.SIGNATURES if "thought_signatures" in signed:
+                return {"provider_specific_fields": {"thought_signatures": signed["thought_signatures"]}}
+            case ThinkingForm.DETAILS if "reasoning_details" in signed:
+                return {"reasoning_details": signed["reasoning_details"]}
+            case ThinkingForm.ITEMS if "reasoning_items" in signed:
+                return {"reasoning_items": signed["reasoning_items"]}
+            case ThinkingForm.TEXT:
+                return self._render_text(message, reasoning.text)
+        return {}
+
+    def render_call_id(self, call_id: str) -> str:
+        """Return the id of a tool call, without a signature that another model's provider put into it."""
+        if call_id in self._foreign_calls:
+            return call_id.partition(SIGNATURE_MARK)[0]
+        return call_id
+
+    def _render_text(self, message: Message, text: str) -> dict[str, Any]:
+        if text:
+            return {"reasoning_content": text}
+        if self._is_text_needed and message.tool_calls:
+            return {"reasoning_content": EMPTY_REASONING}
+        return {}
+
+    def _is_foreign(self, message: Message) -> bool:
+        """Return True if another model said it; who said what old journals hold is taken to be the same."""
+        return bool(message.model) and message.model != self._model
+
+    def _find_gap(self, messages: Sequence[Message]) -> bool:
+        """Return True if a reply of the open tool loop is another model's, or had its thinking withheld."""
+        for message in reversed(messages):
+            if message.role != "assistant":
+                continue
+            if not message.tool_calls:
+                return False
+            if self._is_foreign(message) or (message.reasoning is not None and message.reasoning.is_withheld):
+                return True
+        return False
