@@ -84,7 +84,7 @@ class _Session:
         self._ledger = ledger
         self._restored = restored
         self._hooks = hooks
-        self._executor = ToolExecutor(spec, ledger, hooks)
+        self._executor = ToolExecutor(spec, ledger, hooks, restored.conversation)
         self._stuck = StuckDetector(restored.conversation.turns)
 
     async def run(self) -> object:

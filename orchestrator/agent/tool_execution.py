@@ -3,7 +3,7 @@
 A person may stop a tool: only what it waits for ends, and the model learns why.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from time import monotonic
@@ -11,8 +11,9 @@ from typing import Any
 
 import anyio
 
-from orchestrator.agent.history import Turn
+from orchestrator.agent.history import SessionHistory, Turn
 from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.agent.tools.argument_names import describe_other_names
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
@@ -89,10 +90,11 @@ _UNSHOWN = (
 class ToolExecutor:
     """The tools of one session in use."""
 
-    def __init__(self, spec: SessionSpec, ledger: Ledger, hooks: SessionHooks) -> None:
+    def __init__(self, spec: SessionSpec, ledger: Ledger, hooks: SessionHooks, conversation: SessionHistory) -> None:
         self._spec = spec
         self._ledger = ledger
         self._hooks = hooks
+        self._conversation = conversation
         self.has_mutated = False
         """Whether the last reply used a tool that may have changed the workspace."""
 
@@ -110,7 +112,8 @@ class ToolExecutor:
         self.has_mutated = False
         turn.observations.clear()
         for index, call in enumerate(turn.tool_calls):
-            result = await self._use_tool(f"tool/{self._spec.id}/{number}/{index}", number, index, call)
+            hint = self._build_name_hint(call, turn.tool_calls[:index])
+            result = await self._use_tool(f"tool/{self._spec.id}/{number}/{index}", number, index, call, hint)
             turn.observations[call.id] = result.text
             turn.failed = not result.is_ok
             if turn.failed or result.final is not None:
@@ -133,7 +136,29 @@ class ToolExecutor:
                 return result.final
         return None
 
-    async def _use_tool(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
+    def _build_name_hint(self, call: ToolCall, before: Sequence[ToolCall]) -> str:
+        """Return what to tell of other names that the call uses; empty where the model was told in this conversation.
+
+        Args:
+            call: the call.
+            before: the calls before it in the same reply.
+        """
+        tool = self._spec.tools.get(call.name)
+        renamed = tool.find_other_names(call.arguments) if tool else {}
+        if not renamed or tool is None:
+            return ""
+        earlier = list(before)
+        for turn in self._conversation.list_all_turns():
+            earlier += [one for one in turn.tool_calls if one.id in turn.observations]
+        for one in earlier:
+            if one.name == call.name:
+                for other in tool.find_other_names(one.arguments):
+                    renamed.pop(other, None)
+        if not renamed:
+            return ""
+        return "\n" + describe_other_names(renamed)
+
+    async def _use_tool(self, name: str, number: int, index: int, call: ToolCall, hint: str) -> ToolResult:
         key, tool = self._ledger.build_next_key(name), self._spec.tools.get(call.name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         called = ToolCalled(
@@ -150,7 +175,8 @@ class ToolExecutor:
                 result = await self._run_tool(parse_effect_name(key), call)
             else:
                 result = ToolResult(_VETOED.format(veto), is_ok=False)
-            shown = replace(result, text=truncate_text(self._ledger.redact_text(result.text)).text or "[no output]")
+            text = truncate_text(self._ledger.redact_text(result.text)).text or "[no output]"
+            shown = replace(result, text=text + hint)
             using.done = ToolReturned(
                 **shared,
                 call_id=call.id,

@@ -102,13 +102,13 @@ class LoopbackServer:
 
     async def _exchange(self, stream: SocketStream, connection: h11.Connection) -> bool:
         """One request and its answer; whether the connection can be used again."""
-        request, body = await _read(stream, connection)
+        request, body = await read_request(stream, connection)
         if request is None:
             return False
         answer = await self._answer(stream, connection, request, body)
         if answer is None or not answer.status:
             return False
-        await _write(stream, connection, answer, self._piece_delay_s)
+        await write_answer(stream, connection, answer, self._piece_delay_s)
         if answer.hangs:
             await self._wait(stream, connection, math.inf)
         return answer.sent is None and connection.our_state is h11.DONE and connection.their_state is h11.DONE
@@ -162,7 +162,7 @@ class LoopbackServer:
         return True
 
 
-async def _read(stream: SocketStream, connection: h11.Connection) -> tuple[h11.Request | None, bytes]:
+async def read_request(stream: SocketStream, connection: h11.Connection) -> tuple[h11.Request | None, bytes]:
     request: h11.Request | None = None
     body = bytearray()
     while True:
@@ -177,7 +177,9 @@ async def _read(stream: SocketStream, connection: h11.Connection) -> tuple[h11.R
             return (request, bytes(body)) if isinstance(event, h11.EndOfMessage) else (None, b"")
 
 
-async def _write(stream: SocketStream, connection: h11.Connection, answer: Answer, piece_delay_s: float) -> None:
+async def write_answer(
+    stream: SocketStream, connection: h11.Connection, answer: Answer, piece_delay_s: float = 0.0
+) -> None:
     if answer.pieces:
         await _write_pieces(stream, connection, answer, piece_delay_s)
         return

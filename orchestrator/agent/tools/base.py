@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, model_validator
 
+from orchestrator.agent.tools.argument_names import read_other_names, rename_arguments
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.network import NetworkDecision
@@ -31,38 +32,15 @@ CommandText = Annotated[str, AfterValidator(_check_command_text)]
 """Text that becomes a path or a word of a command line: the operating system takes neither NUL nor any length."""
 
 
-_ALIASES = {
-    "path": ("file_path", "filepath", "file", "filename"),
-    "text": ("content", "contents", "file_text"),
-    "old": ("old_string", "old_str", "old_text", "search"),
-    "new": ("new_string", "new_str", "new_text", "replace"),
-    "command": ("cmd", "script"),
-    "pattern": ("regex", "query"),
-    "query": ("pattern",),
-    "glob": ("include",),
-    "start": ("start_line",),
-    "end": ("end_line",),
-    "timeout_s": ("timeout",),
-    "task": ("task_id", "id", "name", "slice"),
-    "page": ("page_number", "number"),
-}
-"""What models call arguments that other tools have taught them under other names."""
-
-
 class ToolArguments(FrozenModel):
     """The arguments of a tool. A usual other name of one that is left out is taken for it."""
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_aliases(cls, data: object) -> object:
+    def _take_other_names(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
-        named = dict(data)
-        for name in cls.model_fields.keys() - named.keys():
-            used = [alias for alias in _ALIASES.get(name, ()) if alias in named and alias not in cls.model_fields]
-            if used:
-                named[name] = named.pop(used[0])
-        return named
+        return rename_arguments(cls.model_fields.keys(), data)
 
 
 @dataclass(frozen=True)
@@ -107,6 +85,12 @@ class Tool(Generic[A]):
             parse_arguments(arguments, self.arguments)
             return True
         return False
+
+    def find_other_names(self, arguments: str) -> dict[str, str]:
+        """Return the tool's own names of arguments that the model calls otherwise, by what it calls them."""
+        if not issubclass(self.arguments, ToolArguments):
+            return {}
+        return read_other_names(self.arguments.model_fields.keys(), arguments)
 
     async def __call__(self, arguments: str) -> ToolResult:
         """Use the tool with arguments as the model wrote them; every mistake of the model becomes a result."""

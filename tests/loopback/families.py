@@ -1,0 +1,325 @@
+"""Thinking models on 127.0.0.1, one class for each family of providers, that keep that provider's published rules.
+
+Each answers the n-th reply of a script to a conversation with n replies in it, and 400 to one in which earlier thinking
+does not come back as the provider asks for it.
+"""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import anyio
+import h11
+from anyio.abc import SocketAttribute, SocketStream
+
+from tests.loopback.answers import Answer
+from tests.loopback.server import GONE, read_request, write_answer
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One reply: what is thought before it, and the tool that is called; `is_sealed` hides a second thought."""
+
+    thinking: str
+    tool: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    is_sealed: bool = False
+
+
+class Refusal(Exception):
+    """A request that breaks a rule of the provider."""
+
+
+def sign(text: str) -> str:
+    """A signature as providers make them: base64 with all its characters."""
+    return base64.b64encode(b"\xfb\xff" + text.encode()).decode()
+
+
+class Family:
+    """A server of one family; `bodies` are the requests that it took, `refusals` what it said of others."""
+
+    model: ClassVar[str]
+    path: ClassVar[str]
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = tuple(steps)
+        self.bodies: list[Json] = []
+        self.refusals: list[str] = []
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[str]:
+        """Serve on a free port; yields the base URL for `api_base`."""
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0)
+        async with listener, anyio.create_task_group() as group:
+            group.start_soon(listener.serve, self._serve)
+            yield f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+            group.cancel_scope.cancel()
+
+    async def _serve(self, stream: SocketStream) -> None:
+        connection = h11.Connection(h11.SERVER)
+        async with stream:
+            try:
+                while True:
+                    request, body = await read_request(stream, connection)
+                    if request is None:
+                        return
+                    await write_answer(stream, connection, self._answer(request.target.decode(), json.loads(body)))
+                    connection.start_next_cycle()
+            except (*GONE, h11.LocalProtocolError):
+                return
+
+    def _answer(self, target: str, body: Json) -> Answer:
+        try:
+            if self.path not in target:
+                raise Refusal(f"nothing is served at {target}")
+            done = self.check(body)
+        except Refusal as refusal:
+            self.refusals.append(str(refusal))
+            error = {"error": {"type": "invalid_request_error", "message": str(refusal)}, "type": "error"}
+            return Answer(400, json.dumps(error).encode())
+        self.bodies.append(body)
+        step = self.steps[done]
+        if self.is_streamed(target, body):
+            pieces = tuple(self.stream(done, step))
+            return Answer(200, headers={"Content-Type": "text/event-stream"}, pieces=pieces)
+        return Answer(200, json.dumps(self.reply(done, step)).encode())
+
+    def is_streamed(self, target: str, body: Json) -> bool:
+        """Whether the reply is to come in pieces."""
+        return bool(body.get("stream"))
+
+    def check(self, body: Json) -> int:
+        """How many replies the conversation holds already; raises Refusal if it breaks a rule."""
+        raise NotImplementedError
+
+    def reply(self, place: int, step: Step) -> Json:
+        """A reply that comes at once."""
+        raise NotImplementedError
+
+    def stream(self, place: int, step: Step) -> Sequence[bytes]:
+        """A reply in pieces."""
+        raise NotImplementedError
+
+
+def event(value: Json, kind: str = "") -> bytes:
+    """A piece of a streamed reply."""
+    head = f"event: {kind}\n" if kind else ""
+    return f"{head}data: {json.dumps(value)}\n\n".encode()
+
+
+class Anthropic(Family):
+    """Messages: with thinking on, each reply of the open tool loop begins with its signed blocks, unchanged."""
+
+    model = "anthropic/claude-sonnet-4-5"
+    path = "/v1/messages"
+
+    def thoughts(self, step: Step) -> list[Json]:
+        blocks: list[Json] = [{"type": "thinking", "thinking": step.thinking, "signature": sign(step.thinking)}]
+        if step.is_sealed:
+            blocks.append({"type": "redacted_thinking", "data": sign(f"sealed {step.thinking}")})
+        return blocks
+
+    def check(self, body: Json) -> int:
+        is_thinking = body.get("thinking", {}).get("type") in {"enabled", "adaptive"}
+        replies = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
+        for place, blocks in enumerate(replies):
+            kinds = [block["type"] for block in blocks]
+            thought = [block for block in blocks if "thinking" in block["type"]]
+            if not is_thinking and thought:
+                raise Refusal("When thinking is disabled, an assistant message cannot contain thinking")
+            if is_thinking and "tool_use" in kinds and "thinking" not in kinds[0]:
+                raise Refusal(f"Expected `thinking` or `redacted_thinking`, but found `{kinds[0]}`")
+            if is_thinking and thought != self.thoughts(self.steps[place]):
+                raise Refusal(f"messages.{place}: Invalid `signature` in `thinking` block")
+        return len(replies)
+
+    def reply(self, place: int, step: Step) -> Json:
+        use = {"type": "tool_use", "id": f"toolu_{place}", "name": step.tool, "input": dict(step.arguments)}
+        thoughts = self.thoughts(step) if step.thinking else []
+        usage = {"input_tokens": 1_000 + place, "output_tokens": 50}
+        shared = {"id": f"msg_{place}", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
+        return {**shared, "content": [*thoughts, use], "stop_reason": "tool_use", "usage": usage}
+
+    def stream(self, place: int, step: Step) -> Sequence[bytes]:
+        whole = self.reply(place, step)
+        pieces = [event({"type": "message_start", "message": {**whole, "content": []}}, "message_start")]
+        for index, block in enumerate(whole["content"]):
+            begun, deltas = self._divide(block)
+            start = {"type": "content_block_start", "index": index, "content_block": begun}
+            pieces.append(event(start, "content_block_start"))
+            for delta in deltas:
+                piece = {"type": "content_block_delta", "index": index, "delta": delta}
+                pieces.append(event(piece, "content_block_delta"))
+            pieces.append(event({"type": "content_block_stop", "index": index}, "content_block_stop"))
+        ended = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": whole["usage"]}
+        return [*pieces, event(ended, "message_delta"), event({"type": "message_stop"}, "message_stop")]
+
+    def _divide(self, block: Json) -> tuple[Json, list[Json]]:
+        match block["type"]:
+            case "thinking":
+                text, half = block["thinking"], len(block["thinking"]) // 2
+                deltas = [{"type": "thinking_delta", "thinking": part} for part in (text[:half], text[half:])]
+                signed = {"type": "signature_delta", "signature": block["signature"]}
+                return {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, signed]
+            case "tool_use":
+                arguments = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+                return {**block, "input": {}}, [arguments]
+        return block, []
+
+
+class ChatCompletions(Family):
+    """OpenAI's chat completions, from a server that thinks aloud in `field` and wants that back."""
+
+    field = "reasoning_content"
+    model = "openai/thinker"
+    path = "/chat/completions"
+    known = frozenset({"role", "content", "tool_calls", "tool_call_id", "reasoning_content"})
+
+    def thought(self, step: Step) -> Json:
+        return {self.field: step.thinking}
+
+    def check(self, body: Json) -> int:
+        replies = [message for message in body["messages"] if message["role"] == "assistant"]
+        for message in body["messages"]:
+            if unknown := message.keys() - self.known:
+                raise Refusal(f"property {sorted(unknown)} is unsupported")
+        for place, message in enumerate(replies):
+            self.check_reply(place, message)
+        return len(replies)
+
+    def check_reply(self, place: int, message: Json) -> None:
+        """Refuse a reply that came back otherwise than it was given."""
+        if message.get("reasoning_content") != self.steps[place].thinking:
+            raise Refusal("the reasoning_content of the assistant was changed")
+
+    def reply(self, place: int, step: Step) -> Json:
+        function = {"name": step.tool, "arguments": json.dumps(dict(step.arguments))}
+        calls = [{"id": f"call_{place}", "type": "function", "function": function}]
+        message = {"role": "assistant", "content": None, "tool_calls": calls, **self.thought(step)}
+        usage = {"prompt_tokens": 1_000 + place, "completion_tokens": 50, "total_tokens": 1_050 + place}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        shared = {"id": f"c{place}", "object": "chat.completion", "created": 1, "model": "thinker"}
+        return {**shared, "choices": [choice], "usage": usage}
+
+    def stream(self, place: int, step: Step) -> Sequence[bytes]:
+        whole = self.reply(place, step)
+        message = whole["choices"][0]["message"]
+        deltas: list[Json] = [{"role": "assistant", "content": ""}, *self.divide_thought(step)]
+        deltas.append({"tool_calls": [{**call, "index": 0} for call in message["tool_calls"]]})
+        frame = {"id": whole["id"], "object": "chat.completion.chunk", "created": 1, "model": "thinker"}
+        chunks = [{**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+        chunks.append({**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+        chunks.append({**frame, "choices": [], "usage": whole["usage"]})
+        return [*map(event, chunks), b"data: [DONE]\n\n"]
+
+    def divide_thought(self, step: Step) -> list[Json]:
+        """The thinking of a streamed reply, in two pieces."""
+        half = len(step.thinking) // 2
+        return [{self.field: part} for part in (step.thinking[:half], step.thinking[half:])]
+
+
+class Vllm(ChatCompletions):
+    """vLLM's newer name for the field; it takes the older one."""
+
+    field = "reasoning"
+    model = "hosted_vllm/thinker"
+
+
+class DeepSeek(ChatCompletions):
+    """Every reply that called a tool has to bring its `reasoning_content`, an empty one too; another's may be blank."""
+
+    model = "deepseek/deepseek-reasoner"
+
+    def check_reply(self, place: int, message: Json) -> None:
+        if not message.get("reasoning_content"):
+            raise Refusal("The reasoning_content in the thinking mode must be passed back to the API.")
+        if message["reasoning_content"].strip() not in ("", self.steps[place].thinking):
+            raise Refusal("the reasoning_content of the assistant was changed")
+
+
+class OpenAi(ChatCompletions):
+    """OpenAI itself thinks in secret: nothing of it comes, and a message with a field of another provider's is refused."""
+
+    known = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+
+    def thought(self, step: Step) -> Json:
+        return {}
+
+    def divide_thought(self, step: Step) -> list[Json]:
+        return []
+
+    def check_reply(self, place: int, message: Json) -> None:
+        for call in message["tool_calls"]:
+            if len(call["id"]) > 40:
+                raise Refusal("'tool_calls[0].id': string too long. Expected a string with maximum length 40")
+
+
+class OpenRouter(ChatCompletions):
+    """`reasoning_details` go back unmodified, in their sequence."""
+
+    field = "reasoning"
+    model = "openrouter/anthropic/claude-sonnet-4.5"
+    known = ChatCompletions.known | {"reasoning_details", "reasoning", "cache_control"}
+
+    def details(self, step: Step) -> list[Json]:
+        text = {"type": "reasoning.text", "text": step.thinking, "signature": sign(step.thinking)}
+        return [
+            {**text, "format": "anthropic-claude-v1", "index": 0},
+            {"type": "reasoning.encrypted", "data": sign("sealed"), "id": "r1", "index": 1},
+        ]
+
+    def thought(self, step: Step) -> Json:
+        return {"reasoning": step.thinking, "reasoning_details": self.details(step)}
+
+    def divide_thought(self, step: Step) -> list[Json]:
+        text, sealed = self.details(step)
+        first = {**text, "text": step.thinking[:3], "signature": None}
+        last = {**text, "text": step.thinking[3:]}
+        pieces = [(step.thinking[:3], first), (step.thinking[3:], last), ("", sealed)]
+        return [{"reasoning": said, "reasoning_details": [detail]} for said, detail in pieces]
+
+    def check_reply(self, place: int, message: Json) -> None:
+        if message.get("reasoning_details") != self.details(self.steps[place]):
+            raise Refusal(f"reasoning_details were changed: {message.get('reasoning_details')}")
+
+
+class Gemini(Family):
+    """generateContent: the first call of each reply brings back the signature that came with it."""
+
+    model = "gemini/gemini-2.5-pro"
+    path = "enerateContent"
+
+    def check(self, body: Json) -> int:
+        replies = [content["parts"] for content in body["contents"] if content["role"] == "model"]
+        for place, parts in enumerate(replies):
+            for part in parts:
+                if "functionCall" in part and "thoughtSignature" not in part:
+                    raise Refusal("Function call is missing a thought_signature in functionCall parts.")
+                if "functionCall" in part and part["thoughtSignature"] != sign(self.steps[place].thinking):
+                    raise Refusal("Invalid thought signature.")
+        return len(replies)
+
+    def is_streamed(self, target: str, body: Json) -> bool:
+        return "stream" in target
+
+    def reply(self, place: int, step: Step) -> Json:
+        call = {"functionCall": {"name": step.tool, "args": dict(step.arguments)}}
+        parts = [{"text": step.thinking, "thought": True}, {**call, "thoughtSignature": sign(step.thinking)}]
+        usage = {"promptTokenCount": 1_000 + place, "candidatesTokenCount": 50, "totalTokenCount": 1_050 + place}
+        candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-2.5-pro"}
+
+    def stream(self, place: int, step: Step) -> Sequence[bytes]:
+        whole = self.reply(place, step)
+        thought, call = whole["candidates"][0]["content"]["parts"]
+        first = {"candidates": [{"content": {"role": "model", "parts": [thought]}, "index": 0}]}
+        whole["candidates"][0]["content"]["parts"] = [call]
+        return [event(first), event(whole)]
+
+
+FAMILIES: tuple[type[Family], ...] = (Anthropic, DeepSeek, ChatCompletions, Vllm, OpenAi, OpenRouter, Gemini)
