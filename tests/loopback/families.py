@@ -46,8 +46,10 @@ class Family:
     model: ClassVar[str]
     path: ClassVar[str]
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[Step], down_at: Sequence[int] = ()) -> None:
+        """Play `steps`; at each number in `down_at` of replies that came before, the server is down once."""
         self.steps = tuple(steps)
+        self.down_at = set(down_at)
         self.bodies: list[Json] = []
         self.refusals: list[str] = []
 
@@ -74,20 +76,26 @@ class Family:
                 return
 
     def _answer(self, target: str, body: Json) -> Answer:
+        if self.path not in target:
+            return self._refuse(f"nothing is served at {target}")
         try:
-            if self.path not in target:
-                raise Refusal(f"nothing is served at {target}")
             done = self.check(body)
         except Refusal as refusal:
-            self.refusals.append(str(refusal))
-            error = {"error": {"type": "invalid_request_error", "message": str(refusal)}, "type": "error"}
-            return Answer(400, json.dumps(error).encode())
+            return self._refuse(str(refusal))
+        if done in self.down_at:
+            self.down_at.remove(done)
+            return Answer(503, b'{"error": {"message": "overloaded"}}')
         self.bodies.append(body)
         step = self.steps[done]
         if self.is_streamed(target, body):
             pieces = tuple(self.stream(done, step))
             return Answer(200, headers={"Content-Type": "text/event-stream"}, pieces=pieces)
         return Answer(200, json.dumps(self.reply(done, step)).encode())
+
+    def _refuse(self, problem: str) -> Answer:
+        self.refusals.append(problem)
+        error = {"error": {"type": "invalid_request_error", "message": problem}, "type": "error"}
+        return Answer(400, json.dumps(error).encode())
 
     def is_streamed(self, target: str, body: Json) -> bool:
         """Whether the reply is to come in pieces."""
@@ -238,12 +246,12 @@ class DeepSeek(ChatCompletions):
     def check_reply(self, place: int, message: Json) -> None:
         if not message.get("reasoning_content"):
             raise Refusal("The reasoning_content in the thinking mode must be passed back to the API.")
-        if message["reasoning_content"].strip() not in ("", self.steps[place].thinking):
+        if message["reasoning_content"] not in (" ", self.steps[place].thinking):
             raise Refusal("the reasoning_content of the assistant was changed")
 
 
 class OpenAi(ChatCompletions):
-    """OpenAI itself thinks in secret: nothing of it comes, and a message with a field of another provider's is refused."""
+    """OpenAI thinks in secret: nothing of it comes, and a message with a field of another provider's is refused."""
 
     known = frozenset({"role", "content", "tool_calls", "tool_call_id"})
 
@@ -289,19 +297,23 @@ class OpenRouter(ChatCompletions):
 
 
 class Gemini(Family):
-    """generateContent: the first call of each reply brings back the signature that came with it."""
+    """generateContent: the first call of each reply brings back the signature that came with it.
 
-    model = "gemini/gemini-2.5-pro"
+    In the place of a call that another model made the published stand-in is taken.
+    """
+
+    model = "gemini/gemini-3-pro-preview"
     path = "enerateContent"
+    stand_in = base64.b64encode(b"skip_thought_signature_validator").decode()
 
     def check(self, body: Json) -> int:
         replies = [content["parts"] for content in body["contents"] if content["role"] == "model"]
         for place, parts in enumerate(replies):
-            for part in parts:
-                if "functionCall" in part and "thoughtSignature" not in part:
-                    raise Refusal("Function call is missing a thought_signature in functionCall parts.")
-                if "functionCall" in part and part["thoughtSignature"] != sign(self.steps[place].thinking):
-                    raise Refusal("Invalid thought signature.")
+            calls = [part for part in parts if "functionCall" in part or "function_call" in part]
+            if not calls or "thoughtSignature" not in calls[0]:
+                raise Refusal("Function call is missing a thought_signature in functionCall parts.")
+            if calls[0]["thoughtSignature"] not in (sign(self.steps[place].thinking), self.stand_in):
+                raise Refusal("Invalid thought signature.")
         return len(replies)
 
     def is_streamed(self, target: str, body: Json) -> bool:
@@ -312,7 +324,7 @@ class Gemini(Family):
         parts = [{"text": step.thinking, "thought": True}, {**call, "thoughtSignature": sign(step.thinking)}]
         usage = {"promptTokenCount": 1_000 + place, "candidatesTokenCount": 50, "totalTokenCount": 1_050 + place}
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
-        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-2.5-pro"}
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-3-pro-preview"}
 
     def stream(self, place: int, step: Step) -> Sequence[bytes]:
         whole = self.reply(place, step)

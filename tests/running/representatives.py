@@ -21,6 +21,7 @@ REPRESENTATIVES = {
     "tui/test_web.py::test_a_browser_shows_the_dashboard_and_its_policy_keeps_nothing_back": 1,
     "unit/hands/test_hands_containers.py::TestContainers::test_a_workspace_keeps_one_container_until_it_is_closed": 1,
     # Models behind HTTP.
+    "unit/llm/test_thinking_families.py::test_a_thinking_model_finishes_a_session_with_tools": 1,
     "e2e/test_loopback_judges.py::test_a_judge_that_approves_everything_gets_no_red_candidate_merged": 1,
     "e2e/test_provider_faults.py::test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say": 2,
     "e2e/test_provider_faults.py::test_every_row_of_the_docs_is_tested_and_the_other_way_round": 1,
