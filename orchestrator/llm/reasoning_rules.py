@@ -20,7 +20,7 @@ _ALL_FAMILIES = ("deepseek", "moonshot", "kimi")
 _SIGNING_PROVIDERS = frozenset(
     {"anthropic", "bedrock", "vertex_ai", "vertex_ai_beta", "gemini", "openrouter", "azure_ai", "databricks"}
 )
-_SIGNING_FAMILIES = ("claude", "gemini")
+_SIGNING_FAMILIES = ("claude", "gemini", "/responses/", "/gpt-5", "codex")
 
 
 def find_reasoning_rule(model: str) -> ReasoningRule:

@@ -47,6 +47,16 @@ def test_planner_workers_and_judge_on_real_calls_give_the_scripted_tree(tmp_path
     assert tree_at(tmp_path / "shop", result["pr_branch"]) == tree_at(scripted / "d" / "shop", demo["pr_branch"])
 
 
+def test_models_that_think_and_want_it_back_finish_a_run(tmp_path: Path) -> None:
+    shop(tmp_path)
+    with model_server(SCRIPTS, tmp_path / "server.json", "--thinks") as url:
+        done, _ = start(tmp_path, url).to_the_end()
+        told = stats(url)
+    result = as_json(done)
+    assert (done.code, result["outcome"], result["tasks"]["merged"]) == (0, "done", 4)
+    assert (told["remaining"], told["refused"], told["calls"]) == ({}, 0, result["spent"]["calls"])
+
+
 def test_a_killed_run_goes_on_with_the_same_server_and_repeats_at_most_the_calls_in_flight(tmp_path: Path) -> None:
     calm = tmp_path / "calm"
     calm.mkdir()

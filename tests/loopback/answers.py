@@ -8,7 +8,7 @@ from email.utils import formatdate
 from typing import Any
 
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from tests.loopback.play import text_of
+from tests.loopback.play import Unplayable, text_of
 
 CHARS_PER_TOKEN = 4
 TOO_LARGE_BYTES = 3_000_000
@@ -54,7 +54,9 @@ def failure(
     return Answer(status, json.dumps(body).encode(), headers)
 
 
-def answer_for(item: ScriptedReply, place: int, request: dict[str, Any], *, is_dated: bool = False) -> Answer:
+def answer_for(
+    item: ScriptedReply, place: int, request: dict[str, Any], *, is_dated: bool = False, thinks: bool = False
+) -> Answer:
     """The HTTP answer that an item stands for; `timed-out` without `stalled` never gets this far."""
     if item.error == "reply-too-large":
         return Answer(200, b'{"choices": "' + b"a" * TOO_LARGE_BYTES)
@@ -72,7 +74,27 @@ def answer_for(item: ScriptedReply, place: int, request: dict[str, Any], *, is_d
             return Answer(200, body, sent=len(body) // 2, hangs=item.wire == "stalled")
     if item.error is not None:
         return failure(*FAILURES[item.error], item.retry_after_s, is_dated=is_dated)
-    return Answer(200, completion(item, place, request))
+    return Answer(200, add_thought(completion(item, place, request)) if thinks else completion(item, place, request))
+
+
+def add_thought(completed: bytes) -> bytes:
+    """The completion of a model that thinks aloud before it calls tools."""
+    body = json.loads(completed)
+    message = body["choices"][0]["message"]
+    if message.get("tool_calls"):
+        message["reasoning_content"] = _thought_before(message)
+    return json.dumps(body).encode()
+
+
+def require_thoughts(messages: Sequence[dict[str, Any]]) -> None:
+    """Refuse a conversation as DeepSeek does, in which a reply lacks what was thought before its calls."""
+    for message in messages:
+        if message.get("tool_calls") and message.get("reasoning_content") != _thought_before(message):
+            raise Unplayable("The reasoning_content in the thinking mode must be passed back to the API.")
+
+
+def _thought_before(message: dict[str, Any]) -> str:
+    return "I want " + ", ".join(call["id"] for call in message["tool_calls"])
 
 
 def completion(item: ScriptedReply, place: int, request: dict[str, Any]) -> bytes:

@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import anyio
@@ -334,4 +335,48 @@ class Gemini(Family):
         return [event(first), event(whole)]
 
 
-FAMILIES: tuple[type[Family], ...] = (Anthropic, DeepSeek, ChatCompletions, Vllm, OpenAi, OpenRouter, Gemini)
+class Responses(Family):
+    """OpenAI's Responses: the encrypted item of thinking stands before the call that came with it."""
+
+    model = "openai/responses/gpt-5"
+    path = "/responses"
+
+    def thought(self, place: int) -> Json:
+        step = self.steps[place]
+        summary = [{"type": "summary_text", "text": step.thinking}]
+        return {"type": "reasoning", "id": f"rs_{place}", "summary": summary, "encrypted_content": sign(step.thinking)}
+
+    def check(self, body: Json) -> int:
+        items, place = body["input"], 0
+        for before, item in pairwise(items):
+            if item["type"] == "function_call":
+                if before != self.thought(place):
+                    raise Refusal("'function_call' was provided without its required 'reasoning' item")
+                place += 1
+        return place
+
+    def reply(self, place: int, step: Step) -> Json:
+        arguments = json.dumps(dict(step.arguments))
+        call = {"type": "function_call", "id": f"fc_{place}", "call_id": f"call_{place}", "name": step.tool}
+        output = [self.thought(place), {**call, "arguments": arguments, "status": "completed"}]
+        details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 5}}
+        usage = {"input_tokens": 1_000 + place, "output_tokens": 50, "total_tokens": 1_050 + place, **details}
+        shared = {"id": f"resp_{place}", "object": "response", "created_at": 1, "status": "completed", "tools": []}
+        more = {"model": "gpt-5", "parallel_tool_calls": True, "tool_choice": "auto"}
+        return {**shared, **more, "output": output, "usage": usage}
+
+    def stream(self, place: int, step: Step) -> Sequence[bytes]:
+        whole = self.reply(place, step)
+        call = whole["output"][1]
+        events: list[Json] = [
+            {"type": "response.created", "response": {**whole, "output": [], "status": "in_progress"}},
+            {"type": "response.output_item.added", "output_index": 1, "item": {**call, "arguments": ""}},
+            {"type": "response.function_call_arguments.delta", "item_id": call["id"], "output_index": 1},
+            {"type": "response.output_item.done", "output_index": 1, "item": call},
+            {"type": "response.completed", "response": whole},
+        ]
+        events[2]["delta"] = call["arguments"]
+        return [event({**one, "sequence_number": number}) for number, one in enumerate(events)]
+
+
+FAMILIES: tuple[type[Family], ...] = (Anthropic, DeepSeek, ChatCompletions, Vllm, OpenAi, Responses, OpenRouter, Gemini)

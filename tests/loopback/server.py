@@ -24,7 +24,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from orchestrator.domain.chat import Role
 from orchestrator.llm.errors import ScriptExhausted
 from orchestrator.llm.scripted_model.script import ScriptedReply, read_script
-from tests.loopback.answers import Answer, answer_for, failure
+from tests.loopback.answers import Answer, answer_for, failure, require_thoughts
 from tests.loopback.play import Play, Unplayable, role_of, task_of
 
 CHUNK_BYTES = 65_536
@@ -36,7 +36,8 @@ class LoopbackServer:
 
     `roles` says which role a model has whose name does not tell, such as `gpt-4o-mini`; `is_dated` gives every
     Retry-After as a date, `piece_delay_s` is waited before each piece of a streamed answer. `answering` makes the reply
-    to a role's request of the request itself, where no script could know it.
+    to a role's request of the request itself, where no script could know it. With `thinks` the models think aloud before
+    they call tools, and refuse a conversation in which that does not come back, as DeepSeek does.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class LoopbackServer:
         is_dated: bool = False,
         piece_delay_s: float = 0.0,
         answering: Mapping[Role, Callable[[dict[str, Any]], ScriptedReply]] | None = None,
+        thinks: bool = False,
     ) -> None:
+        self._thinks = thinks
         self._answering = dict(answering or {})
         self._play = Play(items, state)
         self._latency_s = latency_s
@@ -125,6 +128,8 @@ class LoopbackServer:
         try:
             asked = json.loads(body)
             self.bodies.append(asked)
+            if self._thinks:
+                require_thoughts(asked["messages"])
             role = self._roles.get(asked["model"]) or role_of(asked["model"])
             place, item = self._reply(role, asked)
         except ScriptExhausted as problem:
@@ -138,7 +143,7 @@ class LoopbackServer:
         is_silent = item.error == "timed-out" and item.wire is None
         seconds = math.inf if is_silent else self._latency_s + item.delay_s
         return (
-            answer_for(item, place, asked, is_dated=self._is_dated)
+            answer_for(item, place, asked, is_dated=self._is_dated, thinks=self._thinks)
             if await self._wait(stream, connection, seconds)
             else None
         )
@@ -206,7 +211,7 @@ async def _write_pieces(stream: SocketStream, connection: h11.Connection, answer
 
 async def _main(arguments: argparse.Namespace) -> None:
     items = [item for script in arguments.script for item in read_script(script)]
-    server = LoopbackServer(items, latency_s=arguments.latency, state=arguments.state)
+    server = LoopbackServer(items, latency_s=arguments.latency, state=arguments.state, thinks=arguments.thinks)
     async with server.run(arguments.port) as url:
         sys.stdout.write(f"{url}\n")
         sys.stdout.flush()
@@ -221,6 +226,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--state", type=Path, help="file that remembers what was answered, across restarts")
     parser.add_argument("--latency", type=float, default=0.0, metavar="S")
+    parser.add_argument("--thinks", action="store_true", help="think aloud, and want it back")
     return parser.parse_args()
 
 

@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def model_server(scripts: Sequence[Path], state: Path) -> Iterator[str]:
-    """Serve scripts on a free port of 127.0.0.1; its base URL."""
-    words = [sys.executable, "-m", "tests.loopback.server", *map(str, scripts), "--state", str(state)]
+def model_server(scripts: Sequence[Path], state: Path, *more: str) -> Iterator[str]:
+    """Serve scripts on a free port of 127.0.0.1, with more words for the server; its base URL."""
+    words = [sys.executable, "-m", "tests.loopback.server", *map(str, scripts), "--state", str(state), *more]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

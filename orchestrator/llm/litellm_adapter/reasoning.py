@@ -6,7 +6,6 @@ What a provider signed or encrypted is kept as JSON text and goes back unchanged
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import chain
 from typing import Any
 
 from orchestrator.domain.chat import Message, Reasoning, Request
@@ -17,8 +16,7 @@ SIGNATURE_MARK = "__thought__"
 """What litellm puts between the id of a Gemini model's tool call and the signature of the thinking before it."""
 EMPTY_REASONING = " "
 """The least that a provider takes for `reasoning_content` where it has to stand."""
-_BLOCKS = ("thinking_blocks", "reasoning_items")
-_PROVIDER_FIELDS = ("reasoning_details", "thought_signatures")
+_SIGNED_FIELDS = ("thinking_blocks", "reasoning_items", "reasoning_details", "thought_signatures")
 
 
 class ThinkingForm(Enum):
@@ -60,14 +58,15 @@ def read_reasoning(message: Any) -> Reasoning | None:  # noqa: ANN401  theirs
     text = getattr(message, "reasoning_content", None)
     text = text if isinstance(text, str) else ""
     fields = getattr(message, "provider_specific_fields", None) or {}
-    found = {name: getattr(message, name, None) for name in _BLOCKS}
-    for name in _PROVIDER_FIELDS:
-        found[name] = getattr(message, name, None) or fields.get(name)
-    signed = {name: _to_plain_value(value) for name, value in found.items() if value}
-    blocks = json.dumps(signed, ensure_ascii=False, separators=(",", ":")) if signed else ""
-    if not text.strip() and not blocks:
+    signed = {}
+    for name in _SIGNED_FIELDS:
+        if value := getattr(message, name, None) or fields.get(name):
+            signed[name] = _to_plain_value(value)
+    if not text.strip() and not signed:
         return None
-    return Reasoning(text=text, blocks=blocks)
+    if not signed:
+        return Reasoning(text=text)
+    return Reasoning(text=text, blocks=json.dumps(signed, ensure_ascii=False, separators=(",", ":")))
 
 
 def _to_plain_value(value: Any) -> Any:  # noqa: ANN401  theirs
@@ -82,20 +81,18 @@ def _to_plain_value(value: Any) -> Any:  # noqa: ANN401  theirs
 
 def join_reasoning(deltas: Sequence[Any]) -> dict[str, Any]:
     """Return the thinking of a streamed reply as the fields of a whole message."""
-    fields = [getattr(delta, "provider_specific_fields", None) or {} for delta in deltas]
-    details = [
-        getattr(delta, "reasoning_details", None) or more.get("reasoning_details")
-        for delta, more in zip(deltas, fields, strict=True)
-    ]
-    items = [getattr(delta, "reasoning_items", None) or () for delta in deltas]
+    texts = list[str]()
+    pieces: dict[str, list[Any]] = {name: [] for name in _SIGNED_FIELDS}
+    for delta in deltas:
+        fields = getattr(delta, "provider_specific_fields", None) or {}
+        texts.append(getattr(delta, "reasoning_content", None) or "")
+        for name, found in pieces.items():
+            found.extend(getattr(delta, name, None) or fields.get(name) or ())
     return {
-        "reasoning_content": "".join(getattr(delta, "reasoning_content", None) or "" for delta in deltas),
-        "thinking_blocks": _join_blocks(
-            chain.from_iterable(getattr(one, "thinking_blocks", None) or () for one in deltas)
-        ),
-        "reasoning_items": list(chain.from_iterable(items)),
-        "reasoning_details": _join_details(chain.from_iterable(some or () for some in details)),
-        "thought_signatures": list(chain.from_iterable(more.get("thought_signatures") or () for more in fields)),
+        **pieces,
+        "reasoning_content": "".join(texts),
+        "thinking_blocks": _join_blocks(pieces["thinking_blocks"]),
+        "reasoning_details": _join_details(pieces["reasoning_details"]),
     }
 
 
@@ -136,8 +133,10 @@ class ReasoningWriter:
         self._is_text_needed = needs_reasoning_text(request.model) and request.reasoning_effort != "none"
         self.has_gap = self._form is ThinkingForm.BLOCKS and self._find_gap(request.messages)
         """Whether thinking that had to go back cannot: the model then has to answer without."""
-        foreign = (message for message in request.messages if self._is_foreign(message))
-        self._foreign_calls = {call.id for message in foreign for call in message.tool_calls}
+        self._foreign_calls = set[str]()
+        for message in request.messages:
+            if self._is_foreign(message):
+                self._foreign_calls.update(call.id for call in message.tool_calls)
 
     def render_fields(self, message: Message) -> dict[str, Any]:
         """Return the fields of an assistant's message that hold its thinking."""
@@ -152,7 +151,7 @@ class ReasoningWriter:
                 return {"provider_specific_fields": {"thought_signatures": signed["thought_signatures"]}}
             case ThinkingForm.DETAILS if "reasoning_details" in signed:
                 return {"reasoning_details": signed["reasoning_details"]}
-            case ThinkingForm.ITEMS if "reasoning_items" in signed:
+            case ThinkingForm.ITEMS | ThinkingForm.TEXT if "reasoning_items" in signed:
                 return {"reasoning_items": signed["reasoning_items"]}
             case ThinkingForm.TEXT:
                 return self._render_text(message, reasoning.text)

@@ -54,13 +54,14 @@ def test_thinking_that_was_left_out_stays_out_so_that_requests_extend_each_other
         ("anthropic/claude-sonnet-4-5", ReasoningRule.OPEN_LOOP),
         ("claude-sonnet-4-5", ReasoningRule.OPEN_LOOP),
         ("gemini/gemini-2.5-pro", ReasoningRule.OPEN_LOOP),
-        ("openai/gpt-5", ReasoningRule.OPTIONAL),
+        ("openai/responses/o4-mini", ReasoningRule.OPEN_LOOP),
+        ("openai/gpt-oss-120b", ReasoningRule.OPTIONAL),
         ("ollama_chat/qwen3", ReasoningRule.OPTIONAL),
     ],
 )
 def test_the_rule_is_that_of_the_models_provider(model: str, rule: ReasoningRule) -> None:
     assert find_reasoning_rule(model) == rule
-    assert find_strictest_rule(("openai/gpt-5", model)) == rule
+    assert find_strictest_rule(("openai/gpt-4o", model)) == rule
 
 
 def test_a_digest_tells_thinking_apart_and_is_as_of_old_without() -> None:

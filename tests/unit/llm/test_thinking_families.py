@@ -129,7 +129,7 @@ def without_thinking(value: Any) -> Any:
 
 
 def is_thought(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in {"thinking", "redacted_thinking"}
+    return isinstance(item, dict) and item.get("type") in {"thinking", "redacted_thinking", "reasoning"}
 
 
 @pytest.mark.extended
