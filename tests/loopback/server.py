@@ -36,7 +36,7 @@ class LoopbackServer:
 
     `roles` says which role a model has whose name does not tell, such as `gpt-4o-mini`; `is_dated` gives every
     Retry-After as a date, `piece_delay_s` is waited before each piece of a streamed answer. `answering` makes the reply
-    to a role's request of the request itself, where no script could know it. With `thinks` the models think aloud before
+    to a role's request of the request itself, where no script could know it. With `thinks` models think aloud before
     they call tools, and refuse a conversation in which that does not come back, as DeepSeek does.
     """
 

@@ -103,7 +103,7 @@ async def test_what_a_judge_asks_for_that_there_is_not_is_answered_in_words(jour
     bench = RoleBench(journal, *reads, judges())
     assert isinstance(await bench.roles.judge.judge_iteration(build_brief(*build_reports(1, 2))), IterationVerdict)
     assert bench.told(1).startswith("there is no task 'slice-0/leaf-9': did you mean slice-0/leaf-")
-    assert bench.told(2) == "there is no page 7: the last one is 1"
+    assert bench.told(2).startswith("there is no page 7: the last one is 1\n[`id` was taken as `task`")
     assert bench.model.requests[3].messages[-2].text == "no changed file has 'nowhere' in its path"
 
 
