@@ -93,7 +93,8 @@ def _replace_model(config: Config, role: Role, model: str, flags: Mapping[str, A
         return config
     values = config.model_dump(mode="json", by_alias=True)
     role_flags = flags.get("roles", {}).get(role, {})
-    model_values = {"model": model} | {key: role_flags.get(key, "") for key in ("api_base", "api_key_env")}
+    model_values: dict[str, Any] = {"model": model, "extra": role_flags.get("extra", {})}
+    model_values |= {key: role_flags.get(key, "") for key in ("api_base", "api_key_env")}
     settings = values["roles"][role]
     settings.update(model_values)
     for variant in settings.get("variants", {}).values():

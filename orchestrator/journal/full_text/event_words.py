@@ -7,8 +7,8 @@ from orchestrator.domain.text.encoding import decode_json, make_encodable
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 
 _ABOUT = {"task", "session", "path", "unit", "key", "model", "role", "number"}
-_SILENT = {"settings", "tool_calls", "sha", "tests", "trace", "call_id", "prompt"}
-"""Configuration, what `tool.called` says again, and names of blobs."""
+_SILENT = {"settings", "tool_calls", "sha", "tests", "trace", "call_id", "prompt", "reasoning", "reasoning_blocks"}
+"""Configuration, what `tool.called` says again, names of blobs, and thinking: agents do not recall each other's."""
 _MAX_CHARS = 2_000_000
 _WORD = compile_lazily(r'"([^"]*)"?|(\S+)')
 

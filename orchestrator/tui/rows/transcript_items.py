@@ -105,6 +105,8 @@ class TranscriptItem:
             return True
         if isinstance(first, work.ToolCalled) and needle in first.name:
             return True
+        if isinstance(first, work.ModelReplied) and not first.text.size:
+            return True
         escaped = json.dumps(needle)[1:-1]  # arguments are JSON
         texts = (read_whole_text(text, read_blob) for _, text in self.texts)
         return any(needle in text.lower() or escaped in text.lower() or not _is_plain(text) for text in texts)
@@ -182,16 +184,20 @@ def _view_model_event(event: work.ModelReplied | work.ModelCalled | work.ModelFa
     match event:
         case work.ModelReplied(text=text) if text.size:
             words = text.head.partition("\n")[0][:_HEAD_CHARS]
-            return _EventView(TranscriptLevel.QUIET, "say", words, "", [("", text)])
+            return _EventView(TranscriptLevel.QUIET, "say", words, "", [("", text), *_list_thoughts(event)])
         case work.ModelReplied(usage=usage):
             tools = ", ".join(call.name for call in event.tool_calls) or "nothing"
             words = f"{tools}  {usage.tokens:,} tokens  cost {usage.cost_text}  {event.seconds:.1f} s"
-            return _EventView(TranscriptLevel.VERBOSE, "reply", words)
+            return _EventView(TranscriptLevel.VERBOSE, "reply", words, texts=_list_thoughts(event))
         case work.ModelCalled():
             words = f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
             return _EventView(TranscriptLevel.VERBOSE, "call", words)
     texts = [("", Text.build_inline(f"{event.error}: {event.detail}"))]
     return _EventView(TranscriptLevel.QUIET, "fail", describe_event(event), "fail", texts)
+
+
+def _list_thoughts(event: work.ModelReplied) -> list[tuple[str, Text]]:
+    return [("thought before:", event.reasoning)] * bool(event.reasoning.size)
 
 
 def _describe_events(events: list[Event]) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.journal.full_text.event_words import extract_words
 from orchestrator.journal.full_text.index import INDEX_FILE
 from orchestrator.journal.full_text.search import find_events, search_events
 from orchestrator.journal.journal import Journal, SystemClock
@@ -215,6 +216,7 @@ def _indexed(directory: Path) -> int:
 READ_ONLY = """
 import sys
 from pathlib import Path
+from orchestrator.journal.full_text.event_words import extract_words
 from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.state.derivation import read_state
 print([hit.seq for hit in search_events(Path(sys.argv[1]), "word", 9)], read_state(Path(sys.argv[1], "journal.db")).seq)
@@ -256,3 +258,9 @@ async def test_whatever_a_model_gives_a_tool_costs_no_search_and_reads_no_file(t
     journal.close()
     assert [hit.seq for hit in search_events(tmp_path, "end", 10)] == [2]
     assert [hit.seq for hit in search_events(tmp_path, "needle", 10)] == [1] * ("needle" in arguments)
+
+
+def test_thinking_is_not_found_so_that_agents_do_not_recall_each_others() -> None:
+    thought = {"head": "I doubt it", "size": 10, "sha": None}
+    body = {"text": {"head": "done", "size": 4, "sha": None}, "reasoning": thought, "reasoning_blocks": thought}
+    assert extract_words(body, lambda _sha: None).said == "done"
