@@ -228,7 +228,9 @@ def _thinking_arguments(request: Request, *, is_off: bool) -> dict[str, Any]:
     chosen: dict[str, Any] = dict(request.extra)
     if is_off:
         chosen.pop("thinking", None)
-        return chosen
+        body = dict(chosen.pop("extra_body", {}))
+        body.pop("thinking", None)
+        return {**chosen, "extra_body": body} if body else chosen
     if request.reasoning_effort:
         chosen["reasoning_effort"] = request.reasoning_effort
         if request.api_base and credentials.is_third_party_endpoint(request.model, request.api_base):

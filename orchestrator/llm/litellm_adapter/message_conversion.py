@@ -18,7 +18,13 @@ import anyio
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reply, Request, ToolCall, ToolSpec
 from orchestrator.llm.errors import CallTimedOut, ReplyTooLarge, Unavailable
-from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter, join_reasoning, read_reasoning
+from orchestrator.llm.litellm_adapter.reasoning import (
+    SIGNED_FIELDS,
+    ReasoningWriter,
+    find_signed_values,
+    join_reasoning,
+    read_reasoning,
+)
 from orchestrator.llm.litellm_adapter.reply_meter import ReplyMeter
 
 CHARS_PER_TOKEN = 4
@@ -210,6 +216,9 @@ async def read_stream(stream: Any, request: Request, meter: ReplyMeter) -> Any: 
 def _size_of(chunk: Any) -> int:  # noqa: ANN401  theirs
     """Return how many characters a piece brings, of whatever kind."""
     size = sum(len(text) for name in ("content", "reasoning_content") for text in _iterate_values([chunk], name))
+    for delta in _iterate_deltas([chunk]):
+        for name in SIGNED_FIELDS:
+            size += len(str(find_signed_values(delta, name)))
     for calls in _iterate_values([chunk], "tool_calls"):
         size += sum(len(call.function.name or "") + len(call.function.arguments or "") for call in calls)
     return size

@@ -5,6 +5,7 @@ What a provider signed or encrypted is kept as JSON text and goes back unchanged
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -16,7 +17,9 @@ SIGNATURE_MARK = "__thought__"
 """What litellm puts between the id of a Gemini model's tool call and the signature of the thinking before it."""
 EMPTY_REASONING = " "
 """The least that a provider takes for `reasoning_content` where it has to stand."""
-_SIGNED_FIELDS = ("thinking_blocks", "reasoning_items", "reasoning_details", "thought_signatures")
+SIGNED_FIELDS = ("thinking_blocks", "reasoning_items", "reasoning_details", "thought_signatures")
+
+_TEXTS_OF_DETAILS = frozenset({"text", "summary", "data"})
 
 
 class ThinkingForm(Enum):
@@ -57,16 +60,29 @@ def read_reasoning(message: Any) -> Reasoning | None:  # noqa: ANN401  theirs
     """Return the thinking that a reply's message holds; None if it holds none."""
     text = getattr(message, "reasoning_content", None)
     text = text if isinstance(text, str) else ""
-    fields = getattr(message, "provider_specific_fields", None) or {}
     signed = {}
-    for name in _SIGNED_FIELDS:
-        if value := getattr(message, name, None) or fields.get(name):
-            signed[name] = _to_plain_value(value)
-    if not text.strip() and not signed:
+    for name in SIGNED_FIELDS:
+        if value := find_signed_values(message, name):
+            signed[name] = value
+    blocks = ""
+    if signed:
+        with suppress(ValueError, TypeError):  # no JSON could hold it, and so no request
+            blocks = json.dumps(signed, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if not text.strip() and not blocks:
         return None
-    if not signed:
-        return Reasoning(text=text)
-    return Reasoning(text=text, blocks=json.dumps(signed, ensure_ascii=False, separators=(",", ":")))
+    return Reasoning(text=text, blocks=blocks)
+
+
+def find_signed_values(message: Any, name: str) -> list[Any]:  # noqa: ANN401  theirs
+    """Return what a message or a piece of one holds in a field of signed thinking; of odd shapes nothing."""
+    value = getattr(message, name, None)
+    fields = getattr(message, "provider_specific_fields", None)
+    if not value and isinstance(fields, Mapping):
+        value = fields.get(name)
+    if not isinstance(value, list | tuple):
+        return []
+    wanted = str if name == "thought_signatures" else dict
+    return [item for item in map(_to_plain_value, value) if isinstance(item, wanted)]
 
 
 def _to_plain_value(value: Any) -> Any:  # noqa: ANN401  theirs
@@ -82,12 +98,12 @@ def _to_plain_value(value: Any) -> Any:  # noqa: ANN401  theirs
 def join_reasoning(deltas: Sequence[Any]) -> dict[str, Any]:
     """Return the thinking of a streamed reply as the fields of a whole message."""
     texts = list[str]()
-    pieces: dict[str, list[Any]] = {name: [] for name in _SIGNED_FIELDS}
+    pieces: dict[str, list[Any]] = {name: [] for name in SIGNED_FIELDS}
     for delta in deltas:
-        fields = getattr(delta, "provider_specific_fields", None) or {}
-        texts.append(getattr(delta, "reasoning_content", None) or "")
+        text = getattr(delta, "reasoning_content", None)
+        texts.append(text if isinstance(text, str) else "")
         for name, found in pieces.items():
-            found.extend(getattr(delta, name, None) or fields.get(name) or ())
+            found.extend(find_signed_values(delta, name))
     return {
         **pieces,
         "reasoning_content": "".join(texts),
@@ -98,30 +114,33 @@ def join_reasoning(deltas: Sequence[Any]) -> dict[str, Any]:
 
 def _join_blocks(pieces: Iterable[Any]) -> list[dict[str, Any]]:
     """Return whole blocks: text comes in pieces, then the signature; text without one can never go back."""
-    blocks, text = list[dict[str, Any]](), ""
-    for piece in map(_to_plain_value, pieces):
+    blocks, texts = list[dict[str, Any]](), list[str]()
+    for piece in pieces:
         if piece.get("type") == "redacted_thinking":
             blocks.append(piece)
             continue
-        text += piece.get("thinking") or ""
+        texts.append(str(piece.get("thinking") or ""))
         if signature := piece.get("signature"):
-            blocks.append({"type": "thinking", "thinking": text, "signature": signature})
-            text = ""
+            blocks.append({"type": "thinking", "thinking": "".join(texts), "signature": signature})
+            texts.clear()
     return blocks
 
 
 def _join_details(pieces: Iterable[Any]) -> list[dict[str, Any]]:
     """Return whole details: pieces of one share kind and index, their texts follow each other."""
-    joined: dict[tuple[object, object], dict[str, Any]] = {}
-    for piece in map(_to_plain_value, pieces):
-        key = (piece.get("type"), piece.get("index", len(joined)))
-        whole = joined.setdefault(key, {})
+    wholes: dict[tuple[str, str], dict[str, Any]] = {}
+    texts: dict[tuple[str, str, str], list[str]] = {}
+    for piece in pieces:
+        kind, index = str(piece.get("type")), str(piece.get("index", len(wholes)))
+        whole = wholes.setdefault((kind, index), {})
         for name, value in piece.items():
-            if name in {"text", "summary", "data"} and isinstance(value, str):
-                whole[name] = whole.get(name, "") + value
-            elif value is not None or name not in whole:
+            if name in _TEXTS_OF_DETAILS and isinstance(value, str):
+                texts.setdefault((kind, index, name), []).append(value)
+            if value is not None or name not in whole:
                 whole[name] = value
-    return list(joined.values())
+    for (kind, index, name), parts in texts.items():
+        wholes[kind, index][name] = "".join(parts)
+    return list(wholes.values())
 
 
 class ReasoningWriter:

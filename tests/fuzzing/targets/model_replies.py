@@ -30,6 +30,11 @@ _COMPLETION: dict[str, Any] = {
             "message": {
                 "role": "assistant",
                 "content": "I look.",
+                "reasoning_content": "I wonder.",
+                "thinking_blocks": [{"type": "thinking", "thinking": "I wonder.", "signature": "c2ln"}],
+                "provider_specific_fields": {
+                    "reasoning_details": [{"type": "reasoning.text", "text": "I", "index": 0}]
+                },
                 "tool_calls": [
                     {"id": "c1", "type": "function", "function": {"name": "shell", "arguments": '{"command": "ls"}'}}
                 ],

@@ -1,13 +1,15 @@
 """Our messages in OpenAI's shapes."""
 
 import json
+from types import SimpleNamespace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, ToolCall
 from orchestrator.llm.litellm_adapter.message_conversion import render_arguments, render_messages, render_tools
-from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
+from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter, join_reasoning, read_reasoning
 from tests.loopback.builders import SHELL, SYSTEM, called, request, returned, user
 
 
@@ -66,3 +68,17 @@ def test_arguments_sent_back_are_always_an_object(text: str) -> None:
 def test_good_arguments_are_sent_back_unchanged(arguments: dict[str, int]) -> None:
     text = json.dumps(arguments, indent=1)
     assert render_arguments(text) == text
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"reasoning_content": 5, "thinking_blocks": "text"},
+        {"thinking_blocks": [1, None, "x"], "provider_specific_fields": "odd"},
+        {"reasoning_content": " \n", "provider_specific_fields": {"reasoning_details": [[]]}},
+        {"reasoning_details": [{"text": float("nan")}]},
+    ],
+)
+def test_thinking_of_an_odd_shape_is_none(odd: dict[str, object]) -> None:
+    assert read_reasoning(SimpleNamespace(**odd)) is None
+    assert read_reasoning(SimpleNamespace(**join_reasoning([SimpleNamespace(**odd)]))) is None

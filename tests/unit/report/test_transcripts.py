@@ -17,7 +17,7 @@ from orchestrator.domain.run.task import Exit
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.report.log.last_event import find_last_session_event
 from orchestrator.tui.rows.transcript import Transcript
-from orchestrator.tui.rows.transcript_items import TranscriptLevel
+from orchestrator.tui.rows.transcript_items import TranscriptLevel, build_item
 from tests.tui.sources import render_transcript_lines
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -65,6 +65,12 @@ def no_blob(sha: str) -> bytes:
 
 def lines_of(transcript: Transcript) -> list[str]:
     return [transcript.get_line(index) for index in range(len(transcript))]
+
+
+def test_what_a_model_thought_stands_below_its_reply() -> None:
+    thought = reply(0, "Done.").model_copy(update={"reasoning": Text.build_inline("I doubt it.\nOr not.")})
+    item = build_item(1, recorded([thought])[0])
+    assert list(item.iterate_body_lines(no_blob)) == ["thought before:", "I doubt it.", "Or not."]
 
 
 CONVERSATION = st.lists(
