@@ -20,8 +20,8 @@ ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Role → the first words of the names of its prompts."""
-SHARED_PROMPTS = frozenset({"project-rules", "role-instructions"})
-"""The prompts that open the briefs of all roles, and so are no single role's."""
+SHARED_PROMPTS = frozenset({"project-rules", "role-instructions", "session-carryover", "session-carryover-brief"})
+"""The prompts that conversations of all roles share, and so are no single role's."""
 
 
 def is_prompt_of_role(role: str, prompt: str) -> bool:

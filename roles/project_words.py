@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.agent.history import CHARS_PER_TOKEN
+from orchestrator.agent.context_size import CHARS_PER_TOKEN
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.notice_codes import NoticeCode
@@ -29,7 +29,7 @@ async def open_with_project_words(
     """
     if spec.continues is not None:
         return spec
-    limit = min(max_chars, int(spec.settings.context_tokens * CHARS_PER_TOKEN * _RULES_SHARE))
+    limit = min(max_chars, int(spec.context_tokens * CHARS_PER_TOKEN * _RULES_SHARE))
     task = ledger.state.tasks.get(spec.task)
     paths = (*task.spec.paths, *more) if task else tuple(more)
     selected = await rules.select_rules(paths, limit)

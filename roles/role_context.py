@@ -1,7 +1,7 @@
 """The common part of the three roles: how they hold a conversation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from orchestrator.agent.loop import run_session
@@ -38,7 +38,7 @@ class RoleContext:
         """
         limit = self.config.rules.max_chars
         spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths)
-        result = await run_session(spec, self.asker, self.ledger, self.hooks)
+        result = await run_session(replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks)
         if isinstance(result, SessionFailure):
             return result
         for kind in kinds:

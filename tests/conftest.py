@@ -1,5 +1,5 @@
-"""What every test shares: the asyncio backend of anyio, a git identity of its own, no network beyond loopback, and
-that whatever landed was tested.
+"""What every test shares: the asyncio backend of anyio, a git identity of its own, no network beyond loopback, that
+whatever landed was tested, and that every request of a session is legal and extends the one before.
 """
 
 import os
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.running.conversations import ConversationWatch, watch_conversations
 from tests.running.landings import LandingWatch
 from tests.running.representatives import mark_representatives
 
@@ -67,6 +68,20 @@ def _what_landed_is_what_was_tested(
     problems = watch.problems(may_be_damaged=request.node.get_closest_marker("damaged_journal") is not None)
     if _is_last_of_its_module(request):
         watch.forget()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture(autouse=True)
+def conversation_watch() -> Iterator[ConversationWatch]:
+    """Every request that a session of this process sends is legal, has its task, and extends the one before.
+
+    What is left out only becomes shorter, and nothing is rewritten but by a carryover. (The scripted model refuses
+    the same in processes of their own.)
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        watch = watch_conversations(patch)
+        yield watch
+    problems = watch.list_problems()
     assert not problems, "\n".join(problems)
 
 

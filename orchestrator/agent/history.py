@@ -1,17 +1,21 @@
 """From turns to the messages a model sees, and from the journal back to turns, so that a session goes on.
 
-What was said first never changes, so that the prefix stays cached.
+What was said first never changes, so that the prefix stays cached. Where the context was full, a carryover stands for
+all turns before it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from orchestrator.agent.context_size import ContextMeter
-from orchestrator.domain.budget.usage import Usage
-from orchestrator.domain.chat import Message, Reasoning, Reply, ToolCall
+from orchestrator.agent.context_size import CHARS_PER_TOKEN
+from orchestrator.agent.elision import ASKED_WHOLE_SHARE, ConversationPiece, Elision
+from orchestrator.agent.turn import Turn, count_chars
+from orchestrator.domain.chat import Message, Reasoning, Reply
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.work import (
+    ContextFilled,
+    ConversationCarriedOver,
     ModelCalled,
     ModelReplied,
     SessionEnded,
@@ -25,83 +29,37 @@ from orchestrator.errors import JournalProblem
 from orchestrator.llm.reasoning_rules import ReasoningRule
 from orchestrator.ports.ledger import SessionMemory
 
-ELIDE_ABOVE_SHARE = 0.6
-"""Share of the context at which old observations are left out."""
-ELIDE_DOWN_TO_SHARE = 0.3
-"""Share of the context that the latest turns may keep whole then. The gap between the two is what has to be said
-anew until it happens again: as long as that lasts, every request extends the one before."""
-NOT_EXECUTED = "not executed: an earlier call of this reply failed or ended the session"
-"""What stands for a call without an observation."""
-WHOLE_LATEST_TURNS = 2
-"""The latest turns that always stay whole."""
+_MIDDLE_BRIEFS_SHARE = 1 / 8
+"""Share of the context for briefs between the first and the last, the newest first, once turns were carried over."""
 
 
-@dataclass
-class Turn:
-    """One reply of the model and what its tools returned, by call id, as far as they were executed.
+@dataclass(frozen=True)
+class Carryover:
+    """Words that stand for all turns before `turn`, counted in their session."""
 
-    `nudge` is what the harness said after it, `failed` tells that one of the tools refused or failed,
-    `finish_reason` why the provider ended the reply. `reasoning` is the model's thinking before it, `model` the model
-    that was asked, `usage` the tokens that the provider counted.
-    """
+    turn: int
+    words: str
 
-    text: str
-    tool_calls: tuple[ToolCall, ...]
-    observations: dict[str, str] = field(default_factory=dict)
-    nudge: str = ""
-    failed: bool = False
-    finish_reason: str = ""
-    reasoning: Reasoning | None = None
-    model: str = ""
-    usage: Usage = field(default_factory=Usage)
-    _built: dict[tuple[int, bool, bool, str], tuple[Message, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-
-    @classmethod
-    def from_reply(cls, reply: Reply) -> "Turn":
-        """Return the turn that a reply begins."""
-        return cls(
-            reply.text,
-            reply.tool_calls,
-            finish_reason=reply.finish_reason,
-            reasoning=reply.reasoning,
-            model=reply.asked_model,
-            usage=reply.usage,
-        )
-
-    def build_messages(self, index: int, *, is_elided: bool, thinks: bool = True) -> tuple[Message, ...]:
-        """Return the messages of the turn at a place of its conversation; kept, as each request has them again.
-
-        Call it only once all its tools have returned. `thinks` tells whether they hold the model's thinking.
-        """
-        key = (index, is_elided, thinks, self.nudge)
-        if key not in self._built:
-            self._built = {key: tuple(_build_turn_messages(self, index, is_elided=is_elided, thinks=thinks))}
-        return self._built[key]
-
-    @property
-    def reasoning_chars(self) -> int:
-        """The size of its thinking in a request."""
-        return self.reasoning.size_chars if self.reasoning else 0
-
-    @property
-    def chars(self) -> int:
-        """Its size in a request."""
-        calls = sum(len(call.arguments) + len(call.name) for call in self.tool_calls)
-        said = len(self.text) + self.reasoning_chars + calls
-        return said + sum(map(len, self.observations.values())) + len(self.nudge)
+    @cached_property
+    def message(self) -> Message:
+        """The words as they are said."""
+        return Message(role="user", text=self.words)
 
 
 @dataclass
 class SessionHistory:
-    """The turns so far. `opening` is a conversation that this one continues, or nothing."""
+    """The turns so far. `opening` is a conversation that this one continues, or nothing.
+
+    `asks` are requests for a carryover, by the turn of this session that answers first; `carryovers` came of them.
+    """
 
     system: str
     brief: str
     turns: list[Turn] = field(default_factory=list)
     opening: "SessionHistory | None" = None
-    _elisions: dict[tuple[int, ReasoningRule], "_Elision"] = field(default_factory=dict, repr=False, compare=False)
+    asks: dict[int, Message] = field(default_factory=dict)
+    carryovers: list[Carryover] = field(default_factory=list)
+    _elisions: dict[tuple[int, ReasoningRule, int], Elision] = field(default_factory=dict, repr=False, compare=False)
 
     def list_all_turns(self) -> list[Turn]:
         """Return the turns of this conversation and of those it continues."""
@@ -109,33 +67,84 @@ class SessionHistory:
             return list(self.turns)
         return [*self.opening.list_all_turns(), *self.turns]
 
+    def list_current_turns(self) -> list[Turn]:
+        """Return the turns of this session since the last carryover, without those that answer a request for one."""
+        return self.turns[self._start : self.pending_ask]
+
+    @property
+    def pending_ask(self) -> int | None:
+        """The turn that a carryover was asked for at, as long as there is none."""
+        latest = max(self.asks, default=None)
+        if latest is None or (self.carryovers and latest <= self._start):
+            return None
+        return latest
+
+    def cut_before(self, turn: int) -> "SessionHistory":
+        """Return the conversation as it was when the model was asked for a turn of this session."""
+        cut = SessionHistory(self.system, self.brief, self.turns[:turn], self.opening)
+        for place, ask in self.asks.items():
+            if place <= turn:
+                cut.asks[place] = ask
+        for carryover in self.carryovers:
+            if carryover.turn <= turn:
+                cut.carryovers.append(carryover)
+        return cut
+
+    def drop_pending_ask(self) -> None:
+        """Forget a request for a carryover that nothing came of, with its answers: another session goes on."""
+        asked = self.pending_ask
+        if asked is not None:
+            del self.asks[asked]
+            del self.turns[asked:]
+
     def build_messages(self, context_tokens: int, rule: ReasoningRule = ReasoningRule.ALL) -> tuple[Message, ...]:
-        """Return the messages of the next request, with old observations elided if the context is getting full.
+        """Return the messages of the next request, with old texts elided if the context is getting full.
 
         Those of earlier requests are the same objects, which keep what was derived from them. Turns may be added
         between two calls, and never changed. `rule` says which thinking stays in turns that are elided.
         """
+        pieces = self._list_pieces(context_tokens)
         elision = self._get_elision(context_tokens, rule)
-        elided = elision.count_elided(self.list_all_turns())
-        return (self._system_message, *self._build_conversation(elided, elision.thoughtless))
+        elided = elision.elide_old(pieces)
+        if self.pending_ask is not None and elision.is_above(ASKED_WHOLE_SHARE):
+            elided = elision.elide_all()
+        messages, index = [self._system_message], self._count_carried_turns()
+        for piece in pieces:
+            if isinstance(piece, Message):
+                messages.append(piece)
+                continue
+            messages += piece.build_messages(index, is_elided=index < elided.texts, thinks=index >= elided.thinking)
+            index += 1
+        return tuple(messages)
 
     def count_tokens(
         self, messages: Sequence[Message], context_tokens: int, rule: ReasoningRule = ReasoningRule.ALL
     ) -> float:
-        """Return how many tokens the messages of the next request take, by what was counted for earlier ones."""
-        meter = self._get_elision(context_tokens, rule).meter
-        return meter.count_tokens(sum(message.size_chars for message in messages))
+        """Return how many tokens messages take, by what was counted for earlier requests."""
+        return self._get_elision(context_tokens, rule).meter.count_tokens(count_chars(messages))
 
-    def _get_elision(self, context_tokens: int, rule: ReasoningRule) -> "_Elision":
-        if (context_tokens, rule) not in self._elisions:
-            self._elisions[context_tokens, rule] = _Elision(context_tokens, rule, self._opening_chars)
-        return self._elisions[context_tokens, rule]
+    def list_beginning(self, context_tokens: int) -> tuple[Message, ...]:
+        """Return the messages with which a fresh context begins, before the carryover."""
+        return (self._system_message, *self._list_kept_briefs(context_tokens))
+
+    def list_carried_turns(self, context_tokens: int) -> list[Turn]:
+        """Return the turns that a carryover would stand for now, those of an opening included."""
+        turns = list[Turn]()
+        for piece in self._list_pieces(context_tokens):
+            if isinstance(piece, Turn):
+                turns.append(piece)
+        answers = 0 if self.pending_ask is None else len(self.turns) - self.pending_ask
+        return turns[: len(turns) - answers]
+
+    def find_latest_carryover(self) -> str:
+        """Return the words that the present context begins with after the task; empty if it is the first one."""
+        if self.carryovers:
+            return self.carryovers[-1].words
+        return self.opening.find_latest_carryover() if self.opening else ""
 
     @property
-    def _opening_chars(self) -> int:
-        """The characters of what is said beside the turns."""
-        before = self.opening._opening_chars - len(self.opening.system) if self.opening else 0
-        return before + len(self.system) + len(self.brief)
+    def _start(self) -> int:
+        return self.carryovers[-1].turn if self.carryovers else 0
 
     @cached_property
     def _system_message(self) -> Message:
@@ -145,82 +154,48 @@ class SessionHistory:
     def _brief_message(self) -> Message:
         return Message(role="user", text=self.brief)
 
-    def _build_conversation(self, elided: int, thoughtless: int) -> list[Message]:
-        first, messages = 0, list[Message]()
-        if self.opening is not None:
-            first = len(self.opening.list_all_turns())
-            messages = self.opening._build_conversation(elided, thoughtless)
-        messages.append(self._brief_message)
-        for index, turn in enumerate(self.turns, start=first):
-            messages += turn.build_messages(index, is_elided=index < elided, thinks=index >= thoughtless)
-        return messages
+    def _list_pieces(self, context_tokens: int) -> list[ConversationPiece]:
+        """Return what the next request holds after the system's message."""
+        pieces: list[ConversationPiece]
+        if self.carryovers:
+            pieces = [*self._list_kept_briefs(context_tokens), self.carryovers[-1].message]
+        else:
+            pieces = self.opening._list_pieces(context_tokens) if self.opening else []
+            pieces.append(self._brief_message)
+        for place in range(self._start, len(self.turns) + 1):
+            if place in self.asks and (place > self._start or not self.carryovers):
+                pieces.append(self.asks[place])
+            pieces += self.turns[place : place + 1]
+        return pieces
 
+    def _list_briefs(self) -> list[Message]:
+        earlier = self.opening._list_briefs() if self.opening else []
+        return [*earlier, self._brief_message]
 
-def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool, thinks: bool) -> list[Message]:
-    text = turn.text
-    if not text.strip() and not turn.tool_calls:
-        text = "(no answer)"
-    reasoning = turn.reasoning if thinks else None
-    messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls, reasoning=reasoning, model=turn.model)]
-    for call in turn.tool_calls:
-        text = turn.observations.get(call.id, NOT_EXECUTED)
-        if is_elided and len(text) > 200:
-            text = f"[output of step {index + 1}, {len(text)} characters, left out; run it again if you need it]"
-        messages.append(Message(role="tool", text=text, call_id=call.id))
-    if turn.nudge:
-        messages.append(Message(role="user", text=turn.nudge))
-    return messages
+    def _list_kept_briefs(self, context_tokens: int) -> list[Message]:
+        """Return the first and the last brief, and of those between them the newest that there is room for."""
+        first, *later = self._list_briefs()
+        room = context_tokens * CHARS_PER_TOKEN * _MIDDLE_BRIEFS_SHARE
+        kept = later[-1:]
+        for brief in reversed(later[:-1]):
+            room -= brief.size_chars
+            if room < 0:
+                break
+            kept.insert(0, brief)
+        return [first, *kept]
 
+    def _count_carried_turns(self) -> int:
+        """Return how many of all turns the latest carryover stands for, here or in what this one continues."""
+        if self.carryovers:
+            return len(self.list_all_turns()) - len(self.turns) + self._start
+        return self.opening._count_carried_turns() if self.opening else 0
 
-class _Elision:
-    """The first turns that lose their observations; they grow in steps, never when nothing was said.
-
-    `thoughtless` counts those of them that lose their thinking too, as far as the rule allows that.
-    """
-
-    def __init__(self, context_tokens: int, rule: ReasoningRule, opening_chars: int) -> None:
-        self.meter = ContextMeter()
-        self.thoughtless = 0
-        self._rule = rule
-        self._high, self._low = context_tokens * ELIDE_ABOVE_SHARE, context_tokens * ELIDE_DOWN_TO_SHARE
-        self._seen = self._boundary = self._size = 0
-        self._sent_chars = opening_chars
-
-    def count_elided(self, turns: Sequence[Turn]) -> int:
-        """Return how many of the first turns lose their observations, after those that were added since."""
-        for index in range(self._seen, len(turns)):
-            self.meter.record_request(self._sent_chars, turns[index].usage)
-            self._size += turns[index].chars
-            self._sent_chars += _count_chars(turns[index].build_messages(index, is_elided=False))
-            if self.meter.count_tokens(self._size) > self._high:
-                self._elide(turns, index + 1 - WHOLE_LATEST_TURNS, self._find_open_loop(turns[: index + 1]))
-        self._seen = len(turns)
-        return self._boundary
-
-    def _elide(self, turns: Sequence[Turn], before: int, open_loop: int) -> None:
-        while self._boundary < before and self.meter.count_tokens(self._size) > self._low:
-            index, turn = self._boundary, turns[self._boundary]
-            thinks = index >= open_loop
-            whole = _count_chars(turn.build_messages(index, is_elided=False))
-            self._sent_chars -= whole - _count_chars(turn.build_messages(index, is_elided=True, thinks=thinks))
-            self._size -= turn.chars - turn.reasoning_chars * thinks
-            self._boundary += 1
-        self.thoughtless = max(self.thoughtless, min(self._boundary, open_loop))
-
-    def _find_open_loop(self, turns: Sequence[Turn]) -> int:
-        """Return the first turn whose thinking has to stay, whatever else of it is elided."""
-        if self._rule is ReasoningRule.ALL:
-            return 0
-        if self._rule is ReasoningRule.OPTIONAL:
-            return len(turns)
-        for index in range(len(turns) - 1, -1, -1):
-            if not turns[index].tool_calls:
-                return index + 1
-        return 0
-
-
-def _count_chars(messages: Sequence[Message]) -> int:
-    return sum(message.size_chars for message in messages)
+    def _get_elision(self, context_tokens: int, rule: ReasoningRule) -> Elision:
+        key = (context_tokens, rule, len(self.carryovers))
+        if key not in self._elisions:
+            system_chars = self._system_message.size_chars
+            self._elisions[key] = Elision(context_tokens, rule, self._count_carried_turns(), system_chars)
+        return self._elisions[key]
 
 
 @dataclass
@@ -248,9 +223,10 @@ async def restore_session(
         return None
     restored = RestoredSession(await _restore_opening(ledger, events))
     for recorded in events[1:]:
-        await _apply_event(ledger, restored, recorded)
-        if until is not None and len(restored.conversation.turns) > until:
+        is_whole = until is not None and len(restored.conversation.turns) > until
+        if is_whole and not isinstance(recorded.event, ConversationCarriedOver):
             break
+        await _apply_event(ledger, restored, recorded)
     return restored
 
 
@@ -258,12 +234,22 @@ async def _restore_opening(ledger: SessionMemory, events: Sequence[RecordedEvent
     started = events[0].event
     if not isinstance(started, SessionStarted):
         raise JournalProblem(f"event {events[0].seq} belongs to a session that never began")
-    before = await restore_session(ledger, started.continues, started.turn) if started.continues else None
     return SessionHistory(
         system=await ledger.read_text(started.system),
         brief=await ledger.read_text(started.brief),
-        opening=before.conversation if before else None,
+        opening=await restore_opening(ledger, started.continues, started.turn),
     )
+
+
+async def restore_opening(
+    ledger: SessionMemory, continues: SessionId | None, until: int | None
+) -> SessionHistory | None:
+    """Return the conversation that another session goes on from, or None if it begins by itself."""
+    before = await restore_session(ledger, continues, until) if continues else None
+    if before is None:
+        return None
+    before.conversation.drop_pending_ask()
+    return before.conversation
 
 
 async def _apply_event(ledger: SessionMemory, restored: RestoredSession, recorded: RecordedEvent) -> None:
@@ -276,9 +262,16 @@ async def _apply_event(ledger: SessionMemory, restored: RestoredSession, recorde
         case ToolReturned() as returned if restored.unfinished:
             restored.unfinished.observations[returned.call_id] = await ledger.read_text(returned.observation)
             restored.unfinished.failed |= not returned.ok
-        case TurnEnded() as ended if restored.unfinished:
-            restored.unfinished.nudge = ended.nudge
-            restored.conversation.turns.append(restored.unfinished)
+        case ContextFilled() as filled:
+            words = await ledger.read_text(filled.words)
+            restored.conversation.asks[filled.turn] = Message(role="user", text=words)
+        case ConversationCarriedOver() as carried:
+            words = await ledger.read_text(carried.words)
+            restored.conversation.carryovers.append(Carryover(carried.turn, words))
+        case TurnEnded() as ended:
+            turn = restored.unfinished or Turn("", ())
+            turn.nudge = ended.nudge
+            restored.conversation.turns.append(turn)
             restored.unfinished, restored.tree = None, ended.tree
         case SessionEnded() as ended:
             restored.ended, restored.detail = ended.exit, ended.detail

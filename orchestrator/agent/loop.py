@@ -2,16 +2,16 @@
 
 Everything said and done is in the ledger before the next thing happens. A session that was cut off goes on from its
 last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
+A conversation that fills its context goes on in a fresh one, in the same session (`carryover_turns`).
 """
 
-from collections.abc import Sequence
-
-from orchestrator.agent.history import RestoredSession, SessionHistory, Turn, restore_session
+from orchestrator.agent.carryover_turns import CarryoverTurns
+from orchestrator.agent.history import RestoredSession, SessionHistory, restore_opening, restore_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
 from orchestrator.agent.tool_execution import SessionHooks, ToolExecutor
-from orchestrator.domain.chat import Message
+from orchestrator.agent.turn import Turn
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
@@ -24,8 +24,6 @@ from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import SessionFailure
 
-RESTART_SHARE = 0.8
-"""Share of the context at which a session ends: the next try begins with a fresh one."""
 MALFORMED_LIMIT = 5
 """Replies in a row whose tool calls cannot be read, after which a session ends."""
 WARNING_TURNS = 5
@@ -56,7 +54,7 @@ async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hoo
 
 
 async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
-    before = await restore_session(ledger, spec.continues, spec.until) if spec.continues else None
+    opening = await restore_opening(ledger, spec.continues, spec.until)
     system, brief = ledger.redact_text(spec.system), ledger.redact_text(spec.brief)
     started = SessionStarted(
         task=spec.task,
@@ -70,7 +68,7 @@ async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
         turn=spec.until,
     )
     await ledger.append(started)
-    return SessionHistory(system, brief, opening=before.conversation if before else None)
+    return SessionHistory(system, brief, opening=opening)
 
 
 class _Session:
@@ -85,26 +83,46 @@ class _Session:
         self._restored = restored
         self._hooks = hooks
         self._executor = ToolExecutor(spec, ledger, hooks, restored.conversation)
-        self._stuck = StuckDetector(restored.conversation.turns)
+        self._conversation = restored.conversation
+        self._carryover = CarryoverTurns(spec, ledger, restored.conversation)
+        self._stuck = StuckDetector(restored.conversation.list_current_turns())
 
     async def run(self) -> object:
         while True:
-            messages = self._restored.conversation.build_messages(self._spec.context_tokens, self._spec.reasoning_rule)
-            if ended := self._find_limit(messages):
-                return await self._end_session(*ended)
-            turn = self._restored.unfinished or await self._ask_model(messages)
-            if isinstance(turn, SessionFailure):
+            result = await self._take_turn()
+            if result is not None:
+                return result
+
+    async def _take_turn(self) -> object:
+        """Take the next turn; return the session's result if it was the last."""
+        if ended := await self._find_limit():
+            return await self._end_session(*ended)
+        if self._conversation.pending_ask is not None:
+            return await self._take_carryover_turn()
+        turn = self._restored.unfinished or await self._ask_model()
+        if isinstance(turn, SessionFailure):
+            return await self._end_session(turn.exit, turn.detail)
+        self._restored.unfinished = None
+        if turn.finish_reason == "content_filter" and not turn.tool_calls:
+            return await self._end_session(Exit.REFUSED, "the provider's content filter withheld the reply")
+        final = await self._executor.run_tools(len(self._conversation.turns), turn)
+        failure = await self._close_turn(turn, is_final=final is not None)
+        await self._hooks.after_turn(len(self._conversation.turns) - 1, self._restored.tree)
+        return final or failure
+
+    async def _take_carryover_turn(self) -> SessionFailure | None:
+        """Ask for a carryover, and go on without one from the model where it will not or cannot answer that."""
+        turn = self._restored.unfinished or await self._request_reply(self._carryover.spec)
+        is_refused = isinstance(turn, SessionFailure)
+        if isinstance(turn, SessionFailure):
+            if turn.exit == Exit.OUT_OF_BUDGET:
                 return await self._end_session(turn.exit, turn.detail)
-            self._restored.unfinished = None
-            if turn.finish_reason == "content_filter" and not turn.tool_calls:
-                return await self._end_session(Exit.REFUSED, "the provider's content filter withheld the reply")
-            final = await self._executor.run_tools(len(self._restored.conversation.turns), turn)
-            result = await self._close_turn(turn, is_final=final is not None)
-            await self._hooks.after_turn(len(self._restored.conversation.turns) - 1, self._restored.tree)
-            if result:
-                if final is None:
-                    return result
-                return final
+            turn = Turn("", ())
+        self._restored.unfinished = None
+        report, tree, notice = await self._carryover.use_reply(turn), self._restored.tree, self._warn_of_end(taken=1)
+        await self._carryover.close_turn(turn, report, tree, notice, is_refused=is_refused)
+        await self._hooks.after_turn(len(self._conversation.turns) - 1, self._restored.tree)
+        return None
 
     async def rebuild_result(self, ended: Exit, detail: str) -> object:
         """Return the result of a session that ended in an earlier process; final tools only look at their arguments.
@@ -113,36 +131,41 @@ class _Session:
         """
         if ended != Exit.FINISHED:
             return SessionFailure(exit=ended, detail=detail)
-        value = await self._executor.read_final_value(self._restored.conversation.turns[-1])
+        value = await self._executor.read_final_value(self._conversation.turns[-1])
         return value or SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
-    def _find_limit(self, messages: Sequence[Message]) -> tuple[Exit, str] | None:
-        turns, limit = len(self._restored.conversation.turns), self._spec.settings.max_turns
+    async def _find_limit(self) -> tuple[Exit, str] | None:
+        turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
-        window, rule = self._spec.context_tokens, self._spec.reasoning_rule
-        used = self._restored.conversation.count_tokens(messages, window, rule)
-        if used > window * RESTART_SHARE:
-            return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
-        return None
+        if self._restored.unfinished:
+            return None
+        ended = await self._carryover.make_room()
+        if not self._conversation.list_current_turns():
+            self._stuck = StuckDetector()
+        return ended
 
     def _find_dead_end(self) -> tuple[Exit, str] | None:
         """Return how the session ends if what the model does leads nowhere."""
         if pattern := self._stuck.pattern:
             return Exit.STUCK, pattern
-        latest = self._restored.conversation.turns[-MALFORMED_LIMIT:]
+        latest = self._conversation.list_current_turns()[-MALFORMED_LIMIT:]
         if len(latest) == MALFORMED_LIMIT and all(map(self._executor.is_malformed, latest)):
             told = latest[-1].observations[latest[-1].tool_calls[0].id]
             return Exit.MALFORMED, f"{MALFORMED_LIMIT} replies in a row held no call that can be read; {told}"
         return None
 
-    async def _ask_model(self, messages: tuple[Message, ...]) -> Turn | SessionFailure:
-        if veto := await self._hooks.before_turn(len(self._restored.conversation.turns)):
+    async def _ask_model(self) -> Turn | SessionFailure:
+        if veto := await self._hooks.before_turn(len(self._conversation.turns)):
             return SessionFailure(exit=Exit.VETOED, detail=veto)
+        return await self._request_reply(self._spec)
+
+    async def _request_reply(self, spec: SessionSpec) -> Turn | SessionFailure:
+        window = spec.context_tokens
+        messages = self._conversation.build_messages(window, spec.reasoning_rule)
         try:
-            reply = await self._asker.ask_model(self._spec, len(self._restored.conversation.turns), messages)
+            reply = await self._asker.ask_model(spec, len(self._conversation.turns), messages)
         except ContextOverflow as error:
-            window = self._spec.context_tokens
             hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
             return SessionFailure(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
         except RequestRefused as error:
@@ -153,10 +176,10 @@ class _Session:
 
     async def _close_turn(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
-        number = len(self._restored.conversation.turns)
+        number = len(self._conversation.turns)
         if self._executor.has_mutated and self._spec.workspace and self._spec.anchor:
             self._restored.tree = await self._take_snapshot(number, self._spec.workspace, self._spec.anchor)
-        self._restored.conversation.turns.append(turn)
+        self._conversation.turns.append(turn)
         turn.nudge = "" if is_final else self._build_nudge(turn)
         whole = TurnEnded(
             task=self._spec.task, session=self._spec.id, turn=number, tree=self._restored.tree, nudge=turn.nudge
@@ -177,15 +200,21 @@ class _Session:
 
     def _build_nudge(self, turn: Turn) -> str:
         """Return what the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
-        final, limit = self._executor.final_tool_names, self._spec.settings.max_turns
+        final = self._executor.final_tool_names
         said = [self._stuck.record_turn(turn)]
         if turn.finish_reason == "length":
             said.append(_CUT_OFF)
         elif not turn.tool_calls and not said[0]:
             said.append(_SPEAK_THROUGH_TOOLS.format(final=final))
-        if limit - len(self._restored.conversation.turns) == WARNING_TURNS:
-            said.append(_RUNNING_OUT.format(left=WARNING_TURNS, final=final))
+        said.append(self._warn_of_end())
         return "\n".join(filter(None, said))
+
+    def _warn_of_end(self, taken: int = 0) -> str:
+        """Return what is said once when few turns are left; `taken` turns are over and not counted yet."""
+        left = self._spec.settings.max_turns - len(self._conversation.turns) - taken
+        if left != WARNING_TURNS:
+            return ""
+        return _RUNNING_OUT.format(left=WARNING_TURNS, final=self._executor.final_tool_names)
 
     async def _end_session(self, ended: Exit, detail: str, *before: Event) -> SessionFailure:
         detail = self._ledger.redact_text(detail)

@@ -12,6 +12,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.llm.model_limits import find_context_tokens
 from orchestrator.llm.reasoning_rules import ReasoningRule, find_strictest_rule
 from orchestrator.ports.hands import Workspace
+from prompts import SHIPPED_PROMPTS, PromptSource
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class SessionSpec:
     and with turn `until` if that is given.
     `tier` tells how much its commands may reach, as it stands.
     `anchor` is the ref under which the workspace is kept after every turn; without it the workspace is only read.
+    `prompts` hold what is said when the conversation is carried over into a fresh context.
     """
 
     id: SessionId
@@ -37,6 +39,7 @@ class SessionSpec:
     continues: SessionId | None = None
     until: int | None = None
     tier: Callable[[], Tier] = lambda: Tier.FILES
+    prompts: PromptSource = SHIPPED_PROMPTS
 
     @cached_property
     def context_tokens(self) -> int:

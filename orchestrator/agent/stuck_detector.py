@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import takewhile
 
-from orchestrator.agent.history import Turn
+from orchestrator.agent.turn import Turn
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.domain.text.lazy_pattern import compile_lazily

@@ -11,15 +11,18 @@ from typing import Any
 
 import anyio
 
-from orchestrator.agent.history import SessionHistory, Turn
+from orchestrator.agent.context_size import CHARS_PER_TOKEN
+from orchestrator.agent.elided_texts import has_elision_note
+from orchestrator.agent.history import SessionHistory
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.tools.argument_names import describe_other_names
 from orchestrator.agent.tools.base import ToolResult
+from orchestrator.agent.turn import Turn
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import parse_effect_name
-from orchestrator.domain.text.truncation import truncate_text
+from orchestrator.domain.text.truncation import LIMIT_CHARS, truncate_text
 from orchestrator.errors import MalformedReply
 from orchestrator.llm.output_parsing import parse_arguments
 from orchestrator.ports.effect import record_effect
@@ -86,6 +89,16 @@ _UNSHOWN = (
     "run in its place. Leave such places as they are: change the lines around them, and name variables, not values."
 )
 
+_ELIDED = (
+    "Nothing was done: this call holds a note in the place of a text that was left out of an old step, and the note "
+    "would be written or run. Read the file, and give the text itself."
+)
+_OUTPUT_SHARE = 1 / 10
+"""Share of the context that the output of one call may fill; more of it is cut in the middle."""
+_TURN_OUTPUT_SHARE = 1 / 4
+"""Share of the context that the outputs of one reply may fill together."""
+_LEAST_OUTPUT_CHARS = 500
+
 
 class ToolExecutor:
     """The tools of one session in use."""
@@ -112,8 +125,8 @@ class ToolExecutor:
         self.has_mutated = False
         turn.observations.clear()
         for index, call in enumerate(turn.tool_calls):
-            hint = self._build_name_hint(call, turn.tool_calls[:index])
-            result = await self._use_tool(f"tool/{self._spec.id}/{number}/{index}", number, index, call, hint)
+            hint, room = self._build_name_hint(call, turn.tool_calls[:index]), self._find_output_room(turn)
+            result = await self._use_tool(f"tool/{self._spec.id}/{number}/{index}", number, index, call, hint, room)
             turn.observations[call.id] = result.text
             turn.failed = not result.is_ok
             if turn.failed or result.final is not None:
@@ -135,6 +148,12 @@ class ToolExecutor:
             if tool and tool.is_final and (result := await tool(call.arguments)).final is not None:
                 return result.final
         return None
+
+    def _find_output_room(self, turn: Turn) -> int:
+        """Return how many characters the next output may have, so that no reply can fill the context."""
+        context_chars = self._spec.context_tokens * CHARS_PER_TOKEN
+        room = int(context_chars * _TURN_OUTPUT_SHARE) - sum(map(len, turn.observations.values()))
+        return max(_LEAST_OUTPUT_CHARS, min(LIMIT_CHARS, int(context_chars * _OUTPUT_SHARE), room))
 
     def _build_name_hint(self, call: ToolCall, before: Sequence[ToolCall]) -> str:
         """Return what to tell of other names that the call uses; empty where the model was told in this conversation.
@@ -158,7 +177,7 @@ class ToolExecutor:
             return ""
         return "\n" + describe_other_names(renamed)
 
-    async def _use_tool(self, name: str, number: int, index: int, call: ToolCall, hint: str) -> ToolResult:
+    async def _use_tool(self, name: str, number: int, index: int, call: ToolCall, hint: str, room: int) -> ToolResult:
         key, tool = self._ledger.build_next_key(name), self._spec.tools.get(call.name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         called = ToolCalled(
@@ -175,7 +194,7 @@ class ToolExecutor:
                 result = await self._run_tool(parse_effect_name(key), call)
             else:
                 result = ToolResult(_VETOED.format(veto), is_ok=False)
-            text = truncate_text(self._ledger.redact_text(result.text)).text or "[no output]"
+            text = truncate_text(self._ledger.redact_text(result.text), room).text or "[no output]"
             shown = replace(result, text=text + hint)
             using.done = ToolReturned(
                 **shared,
@@ -202,6 +221,8 @@ class ToolExecutor:
             return ToolResult(f"there is no tool {call.name!r}; the tools are: {known}", is_ok=False)
         if tool.is_mutating and has_mark(call.arguments):
             return ToolResult(_UNSHOWN, is_ok=False)
+        if tool.is_mutating and has_elision_note(call.arguments):
+            return ToolResult(_ELIDED, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
         return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
 

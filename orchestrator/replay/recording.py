@@ -99,8 +99,7 @@ class RecordedRun:
         whole = self._conversations[session]
         if turn > len(whole.turns):
             return None
-        until_then = SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening)
-        return until_then.build_messages(context_tokens, rule)
+        return whole.cut_before(turn).build_messages(context_tokens, rule)
 
 
 async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:

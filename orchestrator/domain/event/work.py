@@ -306,6 +306,31 @@ class TurnEnded(Event, kind="turn.ended"):
     nudge: str = ""
 
 
+class ContextFilled(Event, kind="session.context-filled"):
+    """The conversation fills too much of the model's context: `turn` is asked for a carryover by `words`, nothing else.
+
+    `tokens` is how much it fills, as estimated, of `context_tokens`.
+    """
+
+    session: SessionId
+    turn: int
+    words: Text
+    tokens: int
+    context_tokens: int
+
+
+class ConversationCarriedOver(Event, kind="session.carried-over"):
+    """The session goes on with a fresh context: `words` stand for its turns before `turn`.
+
+    `by_harness` tells that the model gave no carryover, so that the harness made one of what was done.
+    """
+
+    session: SessionId
+    turn: int
+    words: Text
+    by_harness: bool = False
+
+
 class SessionEnded(Event, kind="session.ended"):
     """A conversation is over."""
 

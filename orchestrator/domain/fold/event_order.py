@@ -72,7 +72,8 @@ def _require_new_session(state: RunState, event: work.SessionStarted) -> None:
         raise ImpossibleEvent(f"{event.kind} continues session {event.continues!r}, which never began")
 
 
-_InSession: TypeAlias = work.TurnIntent | work.TurnDone | work.TurnEnded | work.SessionEnded
+_SessionEvent: TypeAlias = work.TurnEnded | work.ContextFilled | work.ConversationCarriedOver | work.SessionEnded
+_InSession: TypeAlias = work.TurnIntent | work.TurnDone | _SessionEvent
 
 
 def _require_known_session(state: RunState, event: _InSession) -> None:
@@ -127,6 +128,7 @@ _CHECKS: tuple[tuple[type[Event] | tuple[type[Event], ...], _Check], ...] = (
     (Done, _require_open_intent),
     (work.SessionStarted, _require_new_session),
     ((work.TurnIntent, work.TurnDone, work.TurnEnded, work.SessionEnded), _require_known_session),
+    ((work.ContextFilled, work.ConversationCarriedOver), _require_known_session),
     (work.TaskCreated, _require_new_task),
     (run.IterationStarted, _require_next_iteration),
     ((run.IterationJudged, run.IterationReopened), _require_current_iteration),

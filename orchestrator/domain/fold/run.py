@@ -307,6 +307,11 @@ def _(event: work.TurnEnded, state: RunState) -> None:
 
 
 @apply_run_event.register
+def _(event: work.ConversationCarriedOver, state: RunState) -> None:
+    update_session(state, event.session, carryovers=state.sessions[event.session].carryovers + 1)
+
+
+@apply_run_event.register
 def _(event: work.SessionEnded, state: RunState) -> None:
     update_session(state, event.session, ended=event.exit)
 

@@ -10,7 +10,8 @@ from orchestrator.domain.run.task import Exit
 
 
 class SessionState(FrozenModel):
-    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries.
+    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries, `carryovers`
+    how often it went on with a fresh context.
 
     `attempt` is the number of the task's latest attempt when it began, 0 before the first. `tree` is its workspace
     after the last turn that has one. `spent` is what its replies cost, `at_risk` what calls may have cost that
@@ -24,6 +25,7 @@ class SessionState(FrozenModel):
     turns: int = 0
     replies: int = 0
     failures: int = 0
+    carryovers: int = 0
     ended: Exit | None = None
     attempt: int = 0
     tree: TreeId | None = None

@@ -225,17 +225,26 @@ def _own_problems(message: Message) -> Iterator[str]:
 
 
 def is_continuation(before: Sequence[Message], now: Sequence[Message]) -> bool:
-    """Return True if `now` extends `before` unchanged, or starts over without a word of the assistant."""
-    return list(now[: len(before)]) == list(before) or all(message.role != "assistant" for message in now)
+    """Return True if `now` extends `before` unchanged, or begins anew with the same task and no assistant's word."""
+    if list(now[: len(before)]) == list(before):
+        return True
+    return list(now[:2]) == list(before[:2]) and all(message.role != "assistant" for message in now)
 
 
 def is_elision(before: Sequence[Message], now: Sequence[Message]) -> bool:
-    """Return True if `now` extends `before` but for tool results that became shorter."""
+    """Return True if `now` extends `before` but for tool results and arguments of calls that became shorter."""
     return len(now) >= len(before) and all(
-        one == other or (one.role == "tool" and len(other.text) < len(one.text) and _same_but_text(one, other))
+        one == other or (other.size_chars < one.size_chars and _same_but_length(one, other))
         for one, other in zip(before, now, strict=False)
     )
 
 
-def _same_but_text(one: Message, other: Message) -> bool:
-    return other == one.model_copy(update={"text": other.text})
+def _same_but_length(one: Message, other: Message) -> bool:
+    if one.role == "tool":
+        return other == one.model_copy(update={"text": other.text})
+    if (one.role, one.text, len(one.tool_calls)) != (other.role, other.text, len(other.tool_calls)):
+        return False
+    for call, shorter in zip(one.tool_calls, other.tool_calls, strict=True):
+        if (call.id, call.name) != (shorter.id, shorter.name):
+            return False
+    return True

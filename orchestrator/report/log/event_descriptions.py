@@ -12,18 +12,12 @@ from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead, format_count
+from orchestrator.report.log.session_descriptions import describe_session_event
+from orchestrator.report.log.session_descriptions import shorten_model_name as shorten_model_name
 from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
 from orchestrator.report.run.forge_checks import describe_pull_request_event
 
 E = TypeVar("E", bound=Event)
-
-
-def shorten_model_name(model: str) -> str:
-    """Return the name of a model, without directories where it is a script."""
-    kind, colon, path = model.partition(":")
-    if colon and kind == "scripted":
-        return f"scripted:{path.rpartition('/')[2]}"
-    return model
 
 
 @singledispatch
@@ -192,8 +186,8 @@ def _(event: work.TaskEnded) -> str:
 
 
 @describe_event.register
-def _(event: work.SessionStarted) -> str:
-    return f"{event.role} speaks with {shorten_model_name(event.model)} ({event.session})"
+def _(event: work.SessionStarted | work.ContextFilled | work.ConversationCarriedOver | work.SessionEnded) -> str:
+    return describe_session_event(event)
 
 
 @describe_event.register
@@ -384,7 +378,6 @@ _describe(work.PlanningStarted, lambda event: f"planning, round {event.round}")
 _describe(work.PlanRefused, lambda event: f"plan refused: {'; '.join(event.problems)}")
 _describe(work.PlanningEnded, lambda event: f"planner is done: {event.handoff.summary}")
 _describe(work.ToolCalled, lambda event: f"{event.name} {event.arguments.head[:200]}")
-_describe(work.SessionEnded, lambda event: f"session {event.session} {event.exit} {event.detail}".rstrip())
 _describe(migration.StepStarted, lambda event: f"step {event.step} over {event.files} files")
 _describe(migration.RollbackRefused, lambda event: f"shard {event.shard} stays: {event.reason}")
 _describe(migration.FileMoved, lambda event: f"{event.path} {event.status}{add_lead(': ', event.reason)}")

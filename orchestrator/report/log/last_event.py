@@ -59,6 +59,10 @@ def describe_event_briefly(recorded: RecordedEvent) -> str:
             said = f"turn {turn + 1} is over"
         case work.SnapshotTaking() | work.SnapshotTaken():
             said = "keeps its workspace"
+        case work.ContextFilled():
+            said = "fills its context and is asked for a carryover"
+        case work.ConversationCarriedOver():
+            said = "goes on in a fresh context"
         case work.SessionStarted() | work.SessionEnded() as event:
             said = describe_event(event).replace(f"({event.session})", "").replace(event.session, "").strip()
         case event:

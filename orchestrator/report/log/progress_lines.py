@@ -18,6 +18,8 @@ QUIET_KINDS = DETAIL_KINDS | {
     "model.replied",
     "tool.returned",
     "session.started",
+    "session.context-filled",
+    "session.carried-over",
     "session.ended",
     "check.started",
     "file.moved",

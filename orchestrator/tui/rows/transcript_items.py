@@ -171,13 +171,24 @@ def _view_event(event: Event) -> _EventView:
             return _EventView(TranscriptLevel.NORMAL, "note", nudge, texts=[("", Text.build_inline(nudge))])
         case work.TurnEnded():
             return _EventView(TranscriptLevel.VERBOSE, "turn", f"{event.turn + 1} is over")
+        case work.SessionStarted() | work.ContextFilled() | work.ConversationCarriedOver() | work.SessionEnded():
+            return _view_session_event(event)
+    return _EventView(TranscriptLevel.VERBOSE, "note", describe_event(event))
+
+
+def _view_session_event(
+    event: work.SessionStarted | work.ContextFilled | work.ConversationCarriedOver | work.SessionEnded,
+) -> _EventView:
+    match event:
         case work.SessionStarted():
             words = f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
             texts = [("it is told:", event.brief), ("its instructions:", event.system)]
             return _EventView(TranscriptLevel.QUIET, "begin", words, "title", texts)
-        case work.SessionEnded():
-            return _EventView(TranscriptLevel.QUIET, "end", f"{event.exit} {event.detail}", "title")
-    return _EventView(TranscriptLevel.VERBOSE, "note", describe_event(event))
+        case work.ContextFilled(words=told):
+            return _EventView(TranscriptLevel.NORMAL, "note", describe_event(event), texts=[("it is told:", told)])
+        case work.ConversationCarriedOver(words=told):
+            return _EventView(TranscriptLevel.QUIET, "carry", describe_event(event), "title", [("it is told:", told)])
+    return _EventView(TranscriptLevel.QUIET, "end", f"{event.exit} {event.detail}", "title")
 
 
 def _view_model_event(event: work.ModelReplied | work.ModelCalled | work.ModelFailed) -> _EventView:

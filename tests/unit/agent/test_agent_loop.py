@@ -186,12 +186,12 @@ async def test_turns_are_limited(setting: Setting) -> None:
     assert result == SessionFailure(exit=Exit.OUT_OF_TURNS, detail="no result after 2 turns")
 
 
-async def test_a_conversation_that_fills_the_context_ends_before_the_provider_refuses(setting: Setting) -> None:
+async def test_a_brief_that_fills_the_context_ends_the_session_before_the_provider_refuses(setting: Setting) -> None:
     settings = setting.spec().settings.model_copy(update={"context_tokens": 4_000})
-    setting.workspace.files = {"long.txt": (b"x" * 1_900 + b"\n") * 7}
-    result = await setting.run(reply(call=[call("read", path="long.txt")]), settings=settings)
+    result = await setting.run(settings=settings, brief="Task: api. " * 1_200)
     assert isinstance(result, SessionFailure)
     assert result.exit == Exit.OUT_OF_CONTEXT
+    assert "make the task or its goal shorter, or give the role a model with a larger `context_tokens`" in result.detail
 
 
 async def test_passing_failures_are_retried_and_every_try_is_recorded(setting: Setting) -> None:

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.history import Turn
 from orchestrator.agent.stuck_detector import (
     WINDOW_TURNS,
     StuckDetector,
@@ -15,6 +14,7 @@ from orchestrator.agent.stuck_detector import (
     find_stuck_pattern,
     fingerprint_turn,
 )
+from orchestrator.agent.turn import Turn
 from orchestrator.domain.chat import ToolCall
 
 A = TurnFingerprint(actions=("shell a",), observation="1")

@@ -51,9 +51,22 @@ def test_a_request_may_extend_the_one_before_or_start_over() -> None:
     assert is_continuation((), before)
     assert is_continuation(before, before)
     assert is_continuation(before, (*before, user("more")))
-    assert is_continuation(before, (SYSTEM, user("from a handoff")))
+    assert is_continuation(before, (SYSTEM, user(), user("from a carryover")))
+    assert not is_continuation(before, (SYSTEM, user("from a carryover")))
     assert not is_continuation(before, (SYSTEM, user("changed"), called(ONE), returned("a")))
     assert not is_continuation(before, (SYSTEM, user(), called(ONE), returned("a", "changed")))
+
+
+def test_arguments_of_old_calls_may_become_shorter_but_stay_those_of_the_call() -> None:
+    long, short = (
+        ToolCall(id="a", name="write", arguments=written) for written in ('{"text": "long"}', '{"text": ""}')
+    )
+    other = ToolCall(id="a", name="edit", arguments='{"text": ""}')
+    before = (SYSTEM, user(), called(long), returned("a"))
+    assert is_elision(before, (SYSTEM, user(), called(short), returned("a")))
+    assert not is_elision((SYSTEM, user(), called(short), returned("a")), before)
+    assert not is_elision(before, (SYSTEM, user(), called(other), returned("a")))
+    assert not is_elision(before, (SYSTEM, user(), called(short, text="x"), returned("a")))
 
 
 def test_only_tool_results_may_be_elided_and_only_become_shorter() -> None:

@@ -67,6 +67,7 @@ EXAMPLES = {
     "tools": "`shell`, `read`, `edit`, `write`, `finish`",
     "variants": "- strong: for subtle work",
     "wanted": "tests/test_cart.py (rewrite)",
+    "who": "These are your own words from the end of it:",
     "why": "<objection-0>\nthe task names no total\n</objection-0>",
     "words": "<person-0>\nkeep the old format\nshop/cart.py:3 `return total`: round it\n</person-0>",
 }
