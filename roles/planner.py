@@ -32,6 +32,7 @@ from roles.brief_text import (
     format_review,
     format_slice,
 )
+from roles.codebase_brief import CodebaseBrief, build_looking_tools, describe_codebase
 from roles.grant_decisions import decide_grant
 from roles.report_digest import ReportForm, format_report_digest
 from roles.role_context import RoleContext
@@ -50,15 +51,19 @@ class ModelPlanner:
         self, brief: PlanningBrief, workspace: Workspace
     ) -> Plan | KeepPlan | Handoff | SessionFailure:
         """Return a checked plan, the word that it stays, a handoff, or how the last conversation ended without any."""
-        build_spec = partial(self._build_spec, brief, workspace)
+        texts = (brief.goal, format_slice(brief.task), *brief.task.paths)
+        shown = await describe_codebase(self._around, brief.commit, texts)
+        build_spec = partial(self._build_spec, brief, shown, workspace)
         settings = self._around.config.roles.planner
         return await hold_with_fresh_tries(self._around, settings, build_spec, Plan, KeepPlan, Handoff)
 
-    def _build_spec(self, brief: PlanningBrief, workspace: Workspace, current: SessionTry) -> SessionSpec:
+    def _build_spec(
+        self, brief: PlanningBrief, shown: CodebaseBrief, workspace: Workspace, current: SessionTry
+    ) -> SessionSpec:
         prompt = self._around.prompts.load_prompt("planner")
         limits = brief.limits
         tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
-        text, before = current.render_brief(partial(self._brief, brief)), None
+        text, before = current.render_brief(partial(self._brief, brief, shown)), None
         if brief.review is not None:
             text, before = self._open_review(brief, brief.review, text, current)
         return SessionSpec(
@@ -74,6 +79,7 @@ class ModelPlanner:
                 build_list_tool(workspace),
                 build_search_tool(workspace),
                 build_read_tool(workspace),
+                *build_looking_tools(self._around, brief.commit),
                 *self._commands(workspace, tier),
                 build_recall_tool(self._around.ledger),
                 build_submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
@@ -134,7 +140,7 @@ class ModelPlanner:
             return f"{whole}\n\n{text}", None
         return text, _find_previous_session(self._around.ledger.state, brief)
 
-    def _brief(self, brief: PlanningBrief, limit: int) -> str:
+    def _brief(self, brief: PlanningBrief, shown: CodebaseBrief, limit: int) -> str:
         depth_left = brief.limits.max_depth - brief.limits.depth - 1
         variants = self._around.config.roles.worker.variants
         return self._around.prompts.load_prompt("planner-brief").render_text(
@@ -148,7 +154,7 @@ class ModelPlanner:
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
             ),
-            earlier=_render_history(brief, limit),
+            earlier=f"{shown.render_text(limit)}\n\n{_render_history(brief, limit)}".strip(),
         )
 
 

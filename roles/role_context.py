@@ -8,6 +8,7 @@ from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.config.model import Config
+from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
@@ -17,6 +18,15 @@ from prompts import SHIPPED_PROMPTS, PromptSource
 from roles.project_words import open_with_project_words
 
 V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class AgentSources:
+    """The sources of what agents are told besides their task: prompts, the project's rules and its code."""
+
+    prompts: PromptSource = SHIPPED_PROMPTS
+    rules: ProjectRules = NO_PROJECT_RULES
+    codebase: Codebase | None = None
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,7 @@ class RoleContext:
     prompts: PromptSource = SHIPPED_PROMPTS
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS
     rules: ProjectRules = NO_PROJECT_RULES
+    codebase: Codebase | None = None
 
     async def hold_session(self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = ()) -> V | SessionFailure:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one.

@@ -29,6 +29,7 @@ from orchestrator.ports.roles import ClashBrief, FileBrief, GrantBrief, SessionF
 from prompts import PromptSource, fence_text
 from roles.brief_text import format_bullets, format_decisions, format_handoff, format_review
 from roles.clash_texts import describe_clash, format_change, format_landed_tasks, format_places
+from roles.codebase_brief import build_looking_tools
 from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
@@ -67,7 +68,8 @@ class ModelWorker:
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, self.role, task.id)
         asking = [build_request_grant_tool(partial(self._request_grant, task.id))] if self._may_request(brief) else []
-        tools = index_tools(*asking, *self._tools(workspace, task.id, tier), *self._contest_tools(brief))
+        looking = self._build_looking_tools(brief)
+        tools = index_tools(*asking, *looking, *self._tools(workspace, task.id, tier), *self._contest_tools(brief))
         goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
             id=attempt.session,
@@ -85,6 +87,10 @@ class ModelWorker:
             tier=tier,
         )
         return await self._around.hold_session(spec, Handoff)
+
+    def _build_looking_tools(self, brief: WorkBrief) -> list[AnyTool]:
+        """Return the tools that look around in the attempt's base; none for one file of a migration."""
+        return [] if brief.file else build_looking_tools(self._around, brief.attempt.base)
 
     def _contest_tools(self, brief: WorkBrief) -> list[AnyTool]:
         """Return the tool by which a worker contests a verifier's test, if one refused its last attempt."""

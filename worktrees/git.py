@@ -27,7 +27,7 @@ _GREEDY = frozenset({"ls-files", "grep"})
 """They take as much memory as they are told to: for ignore files of any size a worker may have left, for patterns whose
 repetitions are repeated."""
 _MOST_BYTES = 1024**3
-_WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
+_WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch", "blame"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
 MIN_GIT_VERSION = (2, 38)
 """The oldest git that merges trees without a worktree (`merge-tree --write-tree`)."""

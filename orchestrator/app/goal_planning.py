@@ -7,6 +7,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.run_creation import require_models
 from orchestrator.app.wiring import build_roles
@@ -28,6 +29,7 @@ from orchestrator.ports.roles import PlanningBrief
 from orchestrator.project.options import Options, build_grant, build_litellm_client, load_project_context
 from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
+from roles.role_context import AgentSources
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,13 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
         ):
             head = CommitId(project.repository.read_head_commit())
             workspace = await hands.open_workspace(head, Purpose("planning"))
-            rules = RepositoryRules(project.repository.git, head, config.rules.files)
+            git = project.repository.git
+            rules = RepositoryRules(git, head, config.rules.files)
+            codebase = open_codebase(git, head, project.state.path, config)
             tier_grants = RunTierGrants(lambda: config, journal)
-            roles = build_roles(config, journal, router, tier_grants=tier_grants, prompts=prompts, rules=rules)
-            result = await roles.planner.plan_slice(brief, workspace)
+            sources = AgentSources(prompts, rules, codebase)
+            roles = build_roles(config, journal, router, tier_grants=tier_grants, sources=sources)
+            result = await roles.planner.plan_slice(brief.model_copy(update={"commit": head}), workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):
         return GoalPlan(contract, result, config.roles.verifier)

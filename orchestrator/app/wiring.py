@@ -11,8 +11,10 @@ from typing import Protocol, cast
 from anyio import to_thread
 
 from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.journaled_hands import JournaledHands
+from orchestrator.codemap.git_codebase import GitCodebase
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
@@ -53,7 +55,6 @@ from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Clock, Ledger
 from orchestrator.ports.model_client import ModelClient
-from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
 from orchestrator.project.options import build_grant, build_litellm_client, build_provider_rules, build_retry_policy
 from orchestrator.project.secrets import build_redactor
@@ -66,7 +67,7 @@ from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
 from roles.configured_models import find_model_problems
 from roles.model_roles import ModelRoles
-from roles.role_context import RoleContext
+from roles.role_context import AgentSources, RoleContext
 from worktrees.errors import GitError, RefMoved
 
 
@@ -314,20 +315,30 @@ class _RunOpening:
         if self.recipe and not self.recipe.needs_models:
             return None
         config, journal, client = self.config, self.journal, self.overrides.client
-        tier_grants = RunTierGrants(lambda: self.live.current, journal)
+        tier_grants, codebase = RunTierGrants(lambda: self.live.current, journal), self._open_codebase()
         prompts = (await load_configured_prompts(config)).replace_prompts(self.overrides.prompts)
         rules = RepositoryRules(self.location.repository.git, journal.state.run.base, config.rules.files)
         if client is not None:
             budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
             caller = ModelCaller(client, journal, build_retry_policy(config), budget, providers)
-            return ModelRoles(RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules))
+            return ModelRoles(RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules, codebase))
         connect = partial(build_litellm_client, config)
         models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
         router = await self.stack.enter_async_context(models)
         if pauses := tuple(_list_provider_pauses(journal.state)):
             await journal.append(*pauses)
+        sources = AgentSources(prompts, rules, codebase)
         return build_roles(
-            config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, prompts, rules
+            config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, sources=sources
+        )
+
+    def _open_codebase(self) -> GitCodebase | None:
+        """Return what agents look around in; None for a migration."""
+        if self.recipe:
+            return None
+        state, place = self.journal.state, self.location.state.path
+        return open_codebase(
+            self.location.repository.git, state.run.base, place, self.config, is_unsafe=state.is_unsafe
         )
 
 
@@ -346,8 +357,8 @@ def build_roles(
     hooks: Hooks = NO_HOOKS,
     budgets: Callable[[], BudgetSettings] | None = None,
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS,
-    prompts: PromptSource = SHIPPED_PROMPTS,
-    rules: ProjectRules = NO_PROJECT_RULES,
+    *,
+    sources: AgentSources,
 ) -> ModelRoles:
     """Return the three roles on the configured models.
 
@@ -355,7 +366,9 @@ def build_roles(
     """
     providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return ModelRoles(RoleContext(config, ledger, caller, hooks, prompts, tier_grants, rules))
+    return ModelRoles(
+        RoleContext(config, ledger, caller, hooks, sources.prompts, tier_grants, sources.rules, sources.codebase)
+    )
 
 
 def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

@@ -22,7 +22,14 @@ PROJECT_FILE = "orchestrate.toml"
 _PREFIX = "ORCHESTRATE__"
 _USER_ONLY_KEYS = (
     *(("hands",), ("state",), ("approval",), ("budget",), ("prices",), ("retry",), ("providers",), ("gc",)),
-    *(("redact",), ("gate", "reuse_mb"), ("pr", "checks_wait_s"), ("pr", "checks_poll_s"), ("run", "time_limit_s")),
+    *(
+        ("redact",),
+        ("gate", "reuse_mb"),
+        ("map", "mb"),
+        ("pr", "checks_wait_s"),
+        ("pr", "checks_poll_s"),
+        ("run", "time_limit_s"),
+    ),
     *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
     *(("roles", "*", "instructions"), ("prompts",)),
     *(("roles", "*", "extra"), ("roles", "*", "reasoning_effort")),

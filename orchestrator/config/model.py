@@ -345,6 +345,14 @@ class GcSettings(FrozenModel):
     runs: bool = False
 
 
+class MapSettings(FrozenModel):
+    """`[map]`. Runs that began before there was this table have none in their settings, and had no map."""
+
+    tokens: Annotated[int, Field(ge=0, le=50_000)] = 0
+    tools: bool = False
+    mb: NotNegative = 64
+
+
 class RedactSettings(FrozenModel):
     """`[redact]`: what is taken out of texts beside what is found by itself."""
 
@@ -386,6 +394,7 @@ class Config(FrozenModel):
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_drop_repeated_hooks)] = ()
     contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_merge_criteria)] = ()
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
+    map: MapSettings = Field(default_factory=MapSettings)
     gc: GcSettings = Field(default_factory=GcSettings)
     redact: RedactSettings = Field(default_factory=RedactSettings)
     rules: RulesSettings = Field(default_factory=RulesSettings)

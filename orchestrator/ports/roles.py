@@ -5,7 +5,7 @@ from typing import Protocol
 
 from orchestrator.domain.event.work import GrantDecided
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import FIRST_LENS, TaskId
+from orchestrator.domain.ids import FIRST_LENS, CommitId, TaskId
 from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
@@ -55,7 +55,7 @@ class PlanningBrief(FrozenModel):
     work as it did, plan by plan. `decisions` are what it has to go by, `contradictions` say what it has to settle.
 
     `met` are the ids of criteria that the base met already, as far as the harness can tell. `review` is what a person
-    said of the plan of the round before, which was sent back.
+    said of the plan of the round before, which was sent back. `commit` is what its workspace holds.
     """
 
     task: Task
@@ -74,6 +74,7 @@ class PlanningBrief(FrozenModel):
     iteration: int = 1
     met: tuple[str, ...] = ()
     review: PersonReview | None = None
+    commit: CommitId | None = None
 
 
 class ContextPiece(FrozenModel):

@@ -66,7 +66,8 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
         return
     workspace = await context.hands.open_workspace(commit, Purpose.for_planning(task))
     try:
-        result = await roles.planner.plan_slice(_number_brief(context, state, brief), workspace)
+        brief = _number_brief(context, state, brief).model_copy(update={"commit": commit})
+        result = await roles.planner.plan_slice(brief, workspace)
     finally:
         await workspace.close()
     match result:

@@ -1,0 +1,108 @@
+"""What a planner is shown of the repository before it looks: a map, hot files, and an inventory of the tests."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from orchestrator.agent.tools.base import AnyTool
+from orchestrator.agent.tools.codebase import build_codebase_tools
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.text.listing import format_count, join_limited
+from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.errors import BlobLost, ToolRefused
+from orchestrator.judge.gate.flakiness import read_outcomes
+from orchestrator.judge.selection.selected_tests import find_test_file
+from orchestrator.ports.codebase import Codebase, MapRequest, TestFile
+from orchestrator.ports.ledger import Ledger
+from prompts import fence_text
+from roles.role_context import RoleContext
+
+_MAX_TEST_FILES = 2_000
+_LISTED_TESTS = 12
+_MAX_IMPORTS = 4
+_TOOL_TOKENS = 2_000
+"""What a map takes at least that an agent asks for."""
+_MAP_SHARE = 4
+"""A map takes no more than this part of a brief, which is shorter after a conversation that filled its context."""
+
+
+class CodebaseBrief:
+    """The texts about the repository; empty where the settings have none, or nobody can read it."""
+
+    def __init__(self, drawn: str = "", around_it: str = "") -> None:
+        self._drawn = drawn
+        self._around_it = around_it
+
+    def render_text(self, limit: int) -> str:
+        """Return all of it as data for a brief of `limit` characters; what is too long for that is left out."""
+        parts = []
+        for title, label, text in (
+            ("The repository as it is now: what matters most for this, by line", "map", self._drawn),
+            ("Its history and tests", "repository", self._around_it),
+        ):
+            if text and len(text) <= limit // _MAP_SHARE:
+                parts.append(f"{title}\n{fence_text(label, text)}")
+        return "\n\n".join(parts)
+
+
+async def describe_codebase(around: RoleContext, commit: CommitId | None, texts: Iterable[str]) -> CodebaseBrief:
+    """Return what a planner is shown of a commit, for a slice that `texts` describe."""
+    codebase, tokens = around.codebase, around.config.map.tokens
+    if codebase is None or commit is None or not tokens:
+        return CodebaseBrief()
+    try:
+        drawn = await codebase.draw_map(MapRequest(commit, tuple(texts), tokens))
+    except ToolRefused:
+        return CodebaseBrief()  # a repository without all of its objects has none; the planner looks for itself
+    lines = []
+    hot = await codebase.list_hot_files()
+    if hot:
+        words = []
+        for file in hot:
+            words.append(f"{to_one_line(file.path)} ({file.commits})")
+        lines.append(f"Changed most often lately (commits): {', '.join(words)}")
+    lines += await _describe_tests(around.ledger, codebase, commit)
+    return CodebaseBrief(drawn, "\n".join(lines))
+
+
+async def _describe_tests(ledger: Ledger, codebase: Codebase, commit: CommitId) -> list[str]:
+    """Return the test files with what they import, and how many tests the gate found in each on the base."""
+    count, files = await codebase.list_tests(commit, _MAX_TEST_FILES)
+    if not count:
+        return ["No file of tests was found by its name."]
+    total, counted = await _count_tests(ledger, files)
+    told = f", with {format_count(total, 'test')} in the gate's run on the base" if total else ""
+    lines = [f"Tests: {format_count(count, 'file')}{told}"]
+    ordered = sorted(files, key=lambda file: (-counted[file.path], file.path))
+    for file in ordered[:_LISTED_TESTS]:
+        line = f"  {to_one_line(file.path)}"
+        if counted[file.path]:
+            line += f" ({counted[file.path]:,})"
+        if file.imports:
+            line += f": {join_limited(map(to_one_line, file.imports), _MAX_IMPORTS)}"
+        lines.append(line)
+    if count > _LISTED_TESTS:
+        lines.append(f"  … {count - _LISTED_TESTS:,} more; `tests` tells which concern a path")
+    return lines
+
+
+async def _count_tests(ledger: Ledger, files: Sequence[TestFile]) -> tuple[int, Counter[str]]:
+    """Return how many tests the baseline's receipts have, in all and of each of these files."""
+    total, paths, counted = 0, set[str](), Counter[str]()
+    for file in files:
+        paths.add(file.path)
+    for receipt in ledger.state.get_baseline_receipts().values():
+        with suppress(BlobLost):
+            for test in await read_outcomes(ledger, receipt) or ():
+                total += 1
+                found = find_test_file(test, paths)
+                if found is not None:
+                    counted[found] += 1
+    return total, counted
+
+
+def build_looking_tools(around: RoleContext, commit: CommitId | None) -> list[AnyTool]:
+    """Return the tools that look around in a commit; none where the settings have none, or nobody can read it."""
+    if around.codebase is None or commit is None or not around.config.map.tools:
+        return []
+    return build_codebase_tools(around.codebase, commit, max(around.config.map.tokens, _TOOL_TOKENS))
