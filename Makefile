@@ -43,6 +43,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.goal
 	CANDIDATES=100 $(BIN)/python -m bench.landing
 	$(BIN)/python -m bench.queue
+	$(BIN)/python -m bench.map
 	$(BIN)/python -m bench.tui
 
 setup: node terminal $(STAMP)

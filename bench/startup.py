@@ -49,7 +49,7 @@ DEADLINE_S = 30.0
 STARTS = 5
 GATE = "python3 -m unittest -q"
 SETTLE_S = 0.2
-FORBIDDEN = ("litellm", "textual", "git", "openai")
+FORBIDDEN = ("litellm", "textual", "git", "openai", "tree_sitter")
 LOADED = """
 import json, sys
 sys.argv = ["orchestrate", *sys.argv[1:]]

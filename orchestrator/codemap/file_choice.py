@@ -24,24 +24,8 @@ _FOREIGN = compile_lazily(
     r"|(?:[._-]min|[._-]bundle|_pb2|_pb2_grpc|\.pb|\.generated|_generated|\.g|\.d)\.[a-z+]+$"
 )
 """Places and names of what others wrote, what programs made, and what only stands for the real thing."""
-_ENTRIES = frozenset(
-    [
-        "__main__",
-        "main",
-        "app",
-        "application",
-        "index",
-        "cli",
-        "server",
-        "lib",
-        "mod",
-        "api",
-        "core",
-        "program",
-        "setup",
-        "manage",
-    ]
-)
+_ENTRY_NAMES = "__main__ main app application index cli server lib mod api core program setup manage"
+_ENTRIES = frozenset(_ENTRY_NAMES.split())
 _ASIDE = compile_lazily(r"(?:^|/)(?:docs?|examples?|samples?|demos?|bench(?:marks?)?|scripts|tools|migrations)/")
 _FILE_MODES = frozenset(("100644", "100755"))
 _NAMED_SCORE = 12.0

@@ -76,54 +76,21 @@ _SPACES = "internal_module module mod_item namespace_definition namespace_declar
 _VALUES = "const_item static_item const_spec var_spec assignment variable_declarator"
 _DECLARATIONS = "declaration field_declaration"
 
-PASSED_NODES = frozenset(
-    [
-        "program",
-        "module",
-        "source_file",
-        "translation_unit",
-        "compilation_unit",
-        "block",
-        "statement_block",
-        "body_statement",
-        "class_body",
-        "interface_body",
-        "enum_body",
-        "enum_body_declarations",
-        "annotation_type_body",
-        "declaration_list",
-        "field_declaration_list",
-        "export_statement",
-        "ambient_declaration",
-        "expression_statement",
-        "lexical_declaration",
-        "variable_declaration",
-        "decorated_definition",
-        "if_statement",
-        "else_clause",
-        "try_statement",
-        "type_declaration",
-        "type_spec_list",
-        "const_declaration",
-        "var_declaration",
-        "preproc_ifdef",
-        "preproc_if",
-        "preproc_else",
-        "template_declaration",
-        "linkage_specification",
-        "singleton_class",
-        "interface_type",
-        "namespace_declaration",
-        "file_scoped_namespace_declaration",
-        "then",
-    ]
+_PASSED = (
+    "program module source_file translation_unit compilation_unit block statement_block body_statement "
+    "class_body interface_body enum_body enum_body_declarations annotation_type_body declaration_list "
+    "field_declaration_list export_statement ambient_declaration expression_statement lexical_declaration "
+    "variable_declaration decorated_definition if_statement else_clause try_statement type_declaration "
+    "type_spec_list const_declaration var_declaration preproc_ifdef preproc_if preproc_else template_declaration "
+    "linkage_specification singleton_class interface_type namespace_declaration "
+    "file_scoped_namespace_declaration then"
 )
+PASSED_NODES = frozenset(_PASSED.split())
 """Nodes that define nothing themselves, and may hold definitions that others can use."""
 HOLDING_NODES = frozenset((*_TYPES.split(), *_SPACES.split(), "impl_item"))
 """Definitions that hold others, which belong to them."""
-FUNCTION_VALUES = frozenset(
-    ["arrow_function", "function_expression", "function", "generator_function", "class", "class_expression"]
-)
+_FUNCTION_VALUES = "arrow_function function_expression function generator_function class class_expression"
+FUNCTION_VALUES = frozenset(_FUNCTION_VALUES.split())
 """Values that make a function or a class of the variable that gets them."""
 
 

@@ -1,4 +1,4 @@
-"""Parsing sources in processes of our own, several at a time. They get bytes, give symbols and touch nothing else."""
+"""Parsing sources in processes of our own, several at a time: they get bytes, give symbols and touch nothing else."""
 
 import json
 import os
