@@ -32,6 +32,8 @@ _SUBJECT_CHARS = 120
 _LINE_CHARS = 200
 _MAX_GRAPH_FILES = 2_000
 """In a larger repository nobody waits until the imports of all files are read: tests are told by their names."""
+_MAX_WANTED = 50
+"""Of so many files of a folder the tests are looked for."""
 _NO_GRAPH = ImportGraph({})
 
 
@@ -122,8 +124,8 @@ class GitCodebase:
         for one in paths:
             if one == cleaned or one.startswith(f"{cleaned}/"):
                 below.append(one)
-        found = await to_thread.run_sync(_select_by_each, below or [cleaned], paths, graph)
-        return ConcernedTestFiles(tuple(sorted(found)), graph is not _NO_GRAPH)
+        files = await to_thread.run_sync(_select_by_each, below or [cleaned], paths, graph)
+        return ConcernedTestFiles(files, graph is not _NO_GRAPH)
 
     async def list_tests(self, commit: CommitId, limit: int) -> tuple[int, Sequence[TestFile]]:
         """Return how many files hold tests, and at most `limit` of them with what they import, by path."""
@@ -165,13 +167,11 @@ def _format_date(seconds: int) -> str:
         return "?"
 
 
-def _select_by_each(wanted: Sequence[str], paths: Sequence[str], graph: ImportGraph) -> set[str]:
-    """Return the tests of all these paths together, whether or not each of them has one."""
-    found: set[str] = set()
+def _select_by_each(wanted: Sequence[str], paths: Sequence[str], graph: ImportGraph) -> tuple[str, ...]:
+    """Return the tests of all these paths together, first those that are called like one or import it themselves."""
+    near, found = set[str](), set[str]()
     for path in wanted[:_MAX_WANTED]:
-        chosen = select_concerned_tests([path], paths, graph.find_dependents)
-        found.update(chosen.files or ())
-    return found
-
-
-_MAX_WANTED = 50
+        near.update(graph.importers.get(path, ()))
+        near.update(select_concerned_tests([path], paths, set[str]().union).files or ())
+        found.update(select_concerned_tests([path], paths, graph.find_dependents).files or ())
+    return tuple(sorted(found, key=lambda test: (test not in near, test)))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from worktrees.git import Git
+from worktrees.history.plain_view import open_plain_view
 from worktrees.object_store.object_ids import is_object_id
 
 _MAX_BYTES = 4 * 1024 * 1024
@@ -27,12 +28,12 @@ async def read_log(git: Git, commit: str, count: int, paths: Sequence[str] = ())
     Raises:
         GitError: the commit does not exist.
     """
-    listing = await git.run(
-        *("log", "--no-merges", "--no-renames", "--no-show-signature", "--no-notes", "--name-only", "-z"),
-        *(f"--max-count={count}", "--format=%x01%H%x02%at%x02%<(400,trunc)%s", "--end-of-options", commit),
-        *("--", *paths),
-        limit_bytes=_MAX_BYTES,
+    words = (
+        *("log", "--no-merges", "--no-renames", "--name-only", "-z", f"--max-count={count}"),
+        *("--format=%x01%H%x02%at%x02%<(400,trunc)%s", "--end-of-options", commit, "--", *paths),
     )
+    async with open_plain_view(git) as view:
+        listing = await view.run(*words, limit_bytes=_MAX_BYTES)
     found = []
     for record in listing.text.split("\x01")[1:]:
         head, *rest = record.split("\0")

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from worktrees.git import Git
+from worktrees.history.plain_view import open_plain_view
 
 _MAX_BYTES = 4 * 1024 * 1024
 
@@ -22,10 +23,9 @@ async def read_line_origins(git: Git, commit: str, path: str, start: int, end: i
     Raises:
         GitError: there is no such commit, no such file, or it has not so many lines.
     """
-    output = await git.run(
-        *("blame", "--line-porcelain", "--ignore-revs-file=", "-L", f"{start},{end}", commit, "--", path),
-        limit_bytes=_MAX_BYTES,
-    )
+    words = ("blame", "--line-porcelain", "-L", f"{start},{end}", commit, "--", path)
+    async with open_plain_view(git) as view:
+        output = await view.run(*words, limit_bytes=_MAX_BYTES)
     found, oid, number, authored = [], "", 0, 0
     for line in output.text.split("\n"):
         if line.startswith("\t"):
