@@ -14,7 +14,6 @@ from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.journaled_hands import JournaledHands
-from orchestrator.codemap.git_codebase import GitCodebase
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
@@ -332,7 +331,7 @@ class _RunOpening:
             config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, sources=sources
         )
 
-    def _open_codebase(self) -> GitCodebase | None:
+    def _open_codebase(self) -> Codebase | None:
         """Return what agents look around in; None for a migration."""
         if self.recipe:
             return None

@@ -143,7 +143,10 @@ def _read_symbol(node: Any, depth: int, content: bytes) -> Symbol | None:  # noq
         kind = _classify_value(node, name, depth)
     if not name or not kind:
         return None
-    return Symbol(kind, name, node.start_point[0] + 1, depth, _read_signature(node, content))
+    signature = _read_signature(node, content)
+    if kind == "constant":
+        signature = signature.partition("=")[0].rstrip()  # a value may be long, or a secret
+    return Symbol(kind, name, node.start_point[0] + 1, depth, signature)
 
 
 def _find_name(node: Any) -> Any:  # noqa: ANN401

@@ -88,6 +88,11 @@ def test_a_symbol_has_its_line_and_its_head_in_one_line() -> None:
     assert (symbol.line, symbol.signature) == (3, "def load( path: str, deep: bool = False, ) -> bytes:")
 
 
+def test_a_constant_is_shown_without_its_value() -> None:
+    (symbol,) = extract_symbols("python", b"API_TOKEN = 'abc123'\n").symbols
+    assert symbol.signature == "API_TOKEN"
+
+
 def test_the_names_that_a_source_uses_are_its_words() -> None:
     words = extract_symbols("go", b"package p\nfunc f() { shop.OpenCart(item) }\n").words
     assert {"OpenCart", "shop", "item"} <= set(words)
