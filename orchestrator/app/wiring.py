@@ -49,6 +49,7 @@ from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
+from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
