@@ -1,5 +1,6 @@
 """The words of the project and of the user that open a brief: the rules in its files, and instructions for the role."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.ports.ledger import Ledger, record_notice_once
 from orchestrator.ports.project_rules import ProjectRules, RuleText, SelectedRules
 from prompts import PromptSource, fence_text
@@ -17,18 +19,26 @@ _RULES_SHARE = 1 / 6
 """Share of a model's context that rules may fill at most."""
 _SHOWN = 10
 _SHOWN_PROBLEMS = 20
+_PATH_CHARS = 160
 
 
 async def open_with_project_words(
-    spec: SessionSpec, rules: ProjectRules, prompts: PromptSource, ledger: Ledger, max_chars: int, more: Sequence[str]
+    spec: SessionSpec,
+    rules: ProjectRules,
+    prompts: PromptSource,
+    ledger: Ledger,
+    max_chars: int,
+    more: Sequence[str],
+    heard: str | None = None,
 ) -> SessionSpec:
     """Return a conversation whose brief begins with the project's rules and the user's instructions for the role.
 
     The rules are those for the paths of its task and for `more`. A conversation that goes on from another has heard
-    them.
+    them; `heard` are the instructions that it has, where they may be others now.
     """
     if spec.continues is not None:
-        return spec
+        is_new = heard is not None and heard != spec.settings.instructions
+        return _add_instructions(spec, prompts) if is_new else spec
     limit = min(max_chars, int(spec.context_tokens * CHARS_PER_TOKEN * _RULES_SHARE))
     task = ledger.state.tasks.get(spec.task)
     paths = (*task.spec.paths, *more) if task else tuple(more)
@@ -36,12 +46,18 @@ async def open_with_project_words(
     parts = []
     if selected.texts or selected.unshown or selected.problems:
         parts.append(prompts.load_prompt("project-rules").render_text(rules=format_rules(selected)))
-    if spec.settings.instructions:
-        words = prompts.load_prompt("role-instructions").render_text(instructions=spec.settings.instructions)
-        parts.append(words)
     if cut := selected.list_cut_files():
         await _tell_of_cut_rules(ledger, cut, limit)
+    spec = _add_instructions(spec, prompts)
     return replace(spec, brief="\n".join((*parts, spec.brief)))
+
+
+def _add_instructions(spec: SessionSpec, prompts: PromptSource) -> SessionSpec:
+    """Return a conversation whose brief begins with the user's instructions for its role, if there are any."""
+    if not spec.settings.instructions:
+        return spec
+    words = prompts.load_prompt("role-instructions").render_text(instructions=spec.settings.instructions)
+    return replace(spec, brief=f"{words}\n{spec.brief}")
 
 
 def format_rules(selected: SelectedRules) -> str:
@@ -53,7 +69,7 @@ def _iterate_parts(selected: SelectedRules) -> Iterator[str]:
     for rule in selected.texts:
         yield f"{_describe_rule(rule)}\n{fence_text('project-rules', rule.text)}{_describe_cut(rule)}"
     if selected.unshown:
-        names = join_limited(map(escape_path, selected.unshown), _SHOWN)
+        names = join_limited(map(_quote_path, selected.unshown), _SHOWN)
         yield f"There was no room to show: {names}."
     if selected.problems:
         problems = [f"- {problem}" for problem in selected.problems[:_SHOWN_PROBLEMS]]
@@ -61,17 +77,22 @@ def _iterate_parts(selected: SelectedRules) -> Iterator[str]:
 
 
 def _describe_rule(rule: RuleText) -> str:
-    place = f"for everything below {escape_path(rule.directory)}/" if rule.directory else "for the whole repository"
+    place = f"for everything below {_quote_path(rule.directory)}" if rule.directory else "for the whole repository"
     if rule.importer:
-        return f"{escape_path(rule.path)}, which {escape_path(rule.importer)} brings in:"
-    return f"{escape_path(rule.path)}, {place}:"
+        return f"{_quote_path(rule.path)}, which {_quote_path(rule.importer)} brings in:"
+    return f"{_quote_path(rule.path)}, {place}:"
+
+
+def _quote_path(path: str) -> str:
+    """Return a path that cannot be taken for words of the brief: in quotes, and cut where it is long."""
+    return json.dumps(to_one_line(escape_path(path), _PATH_CHARS), ensure_ascii=False)
 
 
 def _describe_cut(rule: RuleText) -> str:
     if not rule.left_out_chars:
         return ""
     total = len(rule.text) + rule.left_out_chars
-    return f"\n[{rule.left_out_chars:,} of {total:,} characters of {escape_path(rule.path)} are left out here]"
+    return f"\n[{rule.left_out_chars:,} of {total:,} characters of {_quote_path(rule.path)} are left out here]"
 
 
 async def _tell_of_cut_rules(ledger: Ledger, files: Sequence[str], limit: int) -> None:

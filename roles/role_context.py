@@ -42,13 +42,16 @@ class RoleContext:
     rules: ProjectRules = NO_PROJECT_RULES
     codebase: Codebase | None = None
 
-    async def hold_session(self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = ()) -> V | SessionFailure:
+    async def hold_session(
+        self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = (), heard: str | None = None
+    ) -> V | SessionFailure:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one.
 
-        Its brief opens with the project's rules for the paths of its task and for `paths`.
+        Its brief opens with the project's rules for the paths of its task and for `paths`. One that goes on opens with
+        the user's instructions if they are others than those it has `heard`.
         """
         limit = self.config.rules.max_chars
-        spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths)
+        spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths, heard)
         result = await run_session(replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks)
         if isinstance(result, SessionFailure):
             return result

@@ -19,7 +19,7 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.grant import Grant, find_grant_problems, format_grants
-from orchestrator.domain.run.task import Attempt, Handoff
+from orchestrator.domain.run.task import Attempt, Handoff, Task
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.errors import ToolRefused
@@ -86,7 +86,14 @@ class ModelWorker:
             until=attempt.fork.turn if attempt.fork else None,
             tier=tier,
         )
-        return await self._around.hold_session(spec, Handoff)
+        return await self._around.hold_session(spec, Handoff, heard=self._find_heard_instructions(task, spec))
+
+    def _find_heard_instructions(self, task: Task, spec: SessionSpec) -> str | None:
+        """Return the user's instructions in the conversation that a session goes on from; None if nobody knows."""
+        for attempt in self._around.ledger.state.tasks[task.id].attempts:
+            if attempt.session == spec.continues:
+                return self._choose_settings(attempt.variant or task.variant).instructions
+        return None
 
     def _build_looking_tools(self, brief: WorkBrief) -> list[AnyTool]:
         """Return the tools that look around in the attempt's base; none for one file of a migration."""

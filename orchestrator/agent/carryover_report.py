@@ -6,6 +6,7 @@ from pydantic import Field
 
 from orchestrator.agent.context_size import CHARS_PER_TOKEN
 from orchestrator.agent.elided_texts import ELIDED_ABOVE_CHARS
+from orchestrator.agent.tools.argument_names import rename_arguments
 from orchestrator.agent.tools.base import Tool, ToolArguments, ToolResult
 from orchestrator.agent.turn import Turn
 from orchestrator.domain.chat import ToolCall
@@ -103,7 +104,7 @@ def estimate_most_tokens(context_tokens: int) -> float:
 def _iterate_written_paths(turns: Sequence[Turn]) -> Iterator[str]:
     for turn in turns:
         for call in turn.tool_calls:
-            path = _read_arguments(call).get("path")
+            path = rename_arguments({"path"}, _read_arguments(call)).get("path")
             if call.name in {"write", "edit"} and isinstance(path, str) and call.id in turn.observations:
                 yield path
 

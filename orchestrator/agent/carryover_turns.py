@@ -32,8 +32,10 @@ from orchestrator.ports.ledger import Ledger
 
 MOST_ASKS = 2
 """How often a model is asked for one carryover."""
-_LARGEST_BEGINNING_SHARE = 0.5
-"""Share of the context that instructions, briefs and a carryover may fill; with more, the next would be near."""
+_LARGEST_BEGINNING_SHARE = 0.7
+"""Share of the context that instructions, briefs and a carryover may fill; with more, the next would be near.
+
+A brief takes a third, the project's rules a sixth, and a carryover an eighth at most."""
 _ONLY_THIS = f"That is no carryover. Answer with one call of `{CARRY_OVER}` and nothing else; this is the last request."
 
 

@@ -95,12 +95,14 @@ class Elision:
             chars = self._measure_turn(boundary)
             whole -= chars
             index, thinks = self._first + boundary, boundary >= open_loop
-            size += count_chars(self._turns[boundary].build_messages(index, is_elided=True, thinks=thinks)) - chars
+            left = self._turns[boundary].build_messages(index, is_elided=True, thinks=thinks)
+            size += count_chars(left, self._rule) - chars
             boundary += 1
         return boundary, whole, size
 
     def _measure_turn(self, place: int) -> int:
-        return count_chars(self._turns[place].build_messages(self._first + place, is_elided=False))
+        messages = self._turns[place].build_messages(self._first + place, is_elided=False)
+        return count_chars(messages, self._rule)
 
     def _find_open_loop(self) -> int:
         """Return the first turn whose thinking has to stay, whatever else of it is elided."""

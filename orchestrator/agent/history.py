@@ -25,6 +25,7 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.ids import SessionId, TreeId
 from orchestrator.domain.run.task import Exit
+from orchestrator.domain.text.encoding import decode_json
 from orchestrator.errors import JournalProblem
 from orchestrator.llm.reasoning_rules import ReasoningRule
 from orchestrator.ports.ledger import SessionMemory
@@ -121,7 +122,7 @@ class SessionHistory:
         self, messages: Sequence[Message], context_tokens: int, rule: ReasoningRule = ReasoningRule.ALL
     ) -> float:
         """Return how many tokens messages take, by what was counted for earlier requests."""
-        return self._get_elision(context_tokens, rule).meter.count_tokens(count_chars(messages))
+        return self._get_elision(context_tokens, rule).meter.count_tokens(count_chars(messages, rule))
 
     def list_beginning(self, context_tokens: int) -> tuple[Message, ...]:
         """Return the messages with which a fresh context begins, before the carryover."""
@@ -284,6 +285,8 @@ async def read_reply(memory: SessionMemory, replied: ModelReplied) -> Reply:
         blocks=await memory.read_text(replied.reasoning_blocks),
         is_withheld=replied.is_reasoning_withheld,
     )
+    if reasoning.blocks and not _is_json(reasoning.blocks):
+        reasoning = Reasoning(text=reasoning.text, is_withheld=True)  # the journal has lost a part of them
     return Reply(
         text=await memory.read_text(replied.text),
         tool_calls=replied.tool_calls,
@@ -293,3 +296,11 @@ async def read_reply(memory: SessionMemory, replied: ModelReplied) -> Reply:
         usage=replied.usage,
         seconds=replied.seconds,
     )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        decode_json(text)
+    except ValueError:
+        return False
+    return True

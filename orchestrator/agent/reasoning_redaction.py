@@ -26,8 +26,11 @@ def hide_reasoning_secrets(reasoning: Reasoning | None, hide: Callable[[str], st
 
 
 def _is_clean(blocks: str, hide: Callable[[str], str]) -> bool:
-    """Return True if neither the JSON text nor a string in it holds a secret."""
-    return hide(blocks) == blocks and _is_value_clean(json.loads(blocks), hide)
+    """Return True if neither the JSON text nor a string in it holds a secret; False too where it is nested too deep."""
+    try:
+        return hide(blocks) == blocks and _is_value_clean(json.loads(blocks), hide)
+    except RecursionError:
+        return False
 
 
 def _is_value_clean(value: object, hide: Callable[[str], str]) -> bool:

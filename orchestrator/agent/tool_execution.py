@@ -167,7 +167,7 @@ class ToolExecutor:
         if not renamed or tool is None:
             return ""
         earlier = list(before)
-        for turn in self._conversation.list_all_turns():
+        for turn in self._conversation.list_carried_turns(self._spec.context_tokens):
             earlier += [one for one in turn.tool_calls if one.id in turn.observations]
         for one in earlier:
             if one.name == call.name:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from orchestrator.agent.elided_texts import elide_call, elide_output
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message, Reasoning, Reply, ToolCall
+from orchestrator.llm.reasoning_rules import ReasoningRule
 
 NOT_EXECUTED = "not executed: an earlier call of this reply failed or ended the session"
 """What stands for a call without an observation."""
@@ -68,9 +69,16 @@ class Turn:
         return said + sum(map(len, self.observations.values())) + len(self.nudge)
 
 
-def count_chars(messages: Sequence[Message]) -> int:
-    """Return the characters of messages."""
-    return sum(message.size_chars for message in messages)
+def count_chars(messages: Sequence[Message], rule: ReasoningRule = ReasoningRule.ALL) -> int:
+    """Return the characters of messages.
+
+    Thinking that a provider need not get back is left out: many take none, and what others take shows in their counts.
+    """
+    total = sum(message.size_chars for message in messages)
+    if rule is ReasoningRule.OPTIONAL:
+        for message in messages:
+            total -= message.reasoning.size_chars if message.reasoning else 0
+    return total
 
 
 def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool, thinks: bool) -> list[Message]:

@@ -1,6 +1,8 @@
 """The codebase of a run, read from the objects of its repository: a `ports.Codebase`."""
 
-from collections.abc import Mapping, Sequence
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
@@ -55,11 +57,9 @@ class GitCodebase:
             ToolRefused: no file lies below the path, or objects are missing.
         """
         path = clean_path(request.path)
-        try:
+        with _refuse_missing_objects("map"):
             tree, commits = await read_tree_id(self._git, request.commit), await self._count_commits()
             return await self._mapper.draw_map(tree, self._base, commits, request.texts, path, request.tokens)
-        except GitError as error:
-            raise ToolRefused("there is no map: the repository does not have all of its objects") from error
 
     async def list_hot_files(self) -> Sequence[HotFile]:
         """Return the files that changed in most of the newest commits; not those that changed once."""
@@ -80,10 +80,10 @@ class GitCodebase:
         """Return the newest commits of the base, those that changed the path if there is one.
 
         Raises:
-            ToolRefused: it takes too long.
+            ToolRefused: the path leads out of the repository, objects are missing, or it takes too long.
         """
         cleaned = clean_path(path)
-        with anyio.move_on_after(_TIMEOUT_S) as scope:
+        with anyio.move_on_after(_TIMEOUT_S) as scope, _refuse_missing_objects("log"):
             logged = await read_log(self._git, self._base, count, (cleaned,) if cleaned else ())
         if scope.cancelled_caught:
             raise ToolRefused(f"the log of {cleaned or 'the repository'} takes more than {_TIMEOUT_S:.0f} s: ask less")
@@ -117,9 +117,14 @@ class GitCodebase:
         return lines
 
     async def find_tests(self, commit: CommitId, path: str) -> ConcernedTestFiles:
-        """Return the files of tests that are called like a path or import it, by whatever way round."""
+        """Return the files of tests that are called like a path or import it, by whatever way round.
+
+        Raises:
+            ToolRefused: the path leads out of the repository, or objects are missing.
+        """
         cleaned = clean_path(path)
-        paths, graph = await self._read_imports(commit)
+        with _refuse_missing_objects("list of tests"):
+            paths, graph = await self._read_imports(commit)
         below = []
         for one in paths:
             if one == cleaned or one.startswith(f"{cleaned}/"):
@@ -153,10 +158,25 @@ class GitCodebase:
         return paths, self._known_graph[1]
 
 
+@contextmanager
+def _refuse_missing_objects(wanted: str) -> Iterator[None]:
+    """Refuse the tool where git cannot read what it needs."""
+    try:
+        yield
+    except GitError as error:
+        raise ToolRefused(f"there is no {wanted}: the repository does not have all of its objects") from error
+
+
 def clean_path(path: str) -> str:
-    """Return a path as git has it, empty for the whole repository; a glob's end is cut off."""
+    """Return a path as git has it, empty for the whole repository; a glob's end is cut off.
+
+    Raises:
+        ToolRefused: it leads out of the repository.
+    """
     text = path.strip().removesuffix("**").removesuffix("*").strip("/")
-    cleaned = str(PurePosixPath(text)) if text else ""
+    cleaned = posixpath.normpath(text) if text else ""
+    if cleaned.split("/")[0] == "..":
+        raise ToolRefused(f"{path!r} leads out of the repository: name a path below its top directory")
     return "" if cleaned == "." else cleaned
 
 

@@ -60,18 +60,22 @@ class RepositoryMapper:
         if path and not entries:
             raise ToolRefused(f"there is no file at or below {path!r}")
         chosen = await to_thread.run_sync(_choose_entries, entries, focus, commits)
-        known = await self._collect_symbols(chosen.files)
+        known, is_whole = await self._collect_symbols(chosen.files)
         drawn = await to_thread.run_sync(_draw_files, entries, chosen, known, focus, tokens)
-        await to_thread.run_sync(self._kept.write_entries, {key: drawn.encode("utf-8", "surrogatepass")})
+        if is_whole:
+            await to_thread.run_sync(self._kept.write_entries, {key: drawn.encode("utf-8", "surrogatepass")})
         return drawn
 
-    async def _collect_symbols(self, files: Sequence[TreeFile]) -> dict[str, SourceSymbols]:
-        """Return the symbols of files by the ids of their blobs; what is new is parsed and kept."""
+    async def _collect_symbols(self, files: Sequence[TreeFile]) -> tuple[dict[str, SourceSymbols], bool]:
+        """Return the symbols of files by the ids of their blobs, and True if none is missing; what is new is kept.
+
+        A parser can fail because the machine is busy, so what it failed on is tried again the next time.
+        """
         keys = {}
         for file in files:
             keys[file.oid] = f"symbols {_read_versions()} {file.language} {file.oid}"
         known = await to_thread.run_sync(_read_symbols, self._kept, keys)
-        fresh = {}
+        fresh, is_whole = {}, True
         for file in files:
             if file.oid not in known:
                 fresh[file.oid] = file.language
@@ -84,7 +88,8 @@ class RepositoryMapper:
             found = await extract_all_symbols(sources)
             await to_thread.run_sync(_write_symbols, self._kept, keys, found)
             known |= found
-        return known
+            is_whole = len(found) == len(sources)
+        return known, is_whole
 
 
 def _choose_entries(entries: Sequence[TreeEntry], focus: Focus, commits: Mapping[str, int]) -> ChosenFiles:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from anyio import create_task_group, move_on_after, run_process
+from anyio import BrokenResourceError, create_task_group, move_on_after, run_process
 
 from orchestrator.codemap.symbol_extraction import SourceSymbols, Symbol
 
@@ -31,7 +31,7 @@ class Source(NamedTuple):
 async def extract_all_symbols(sources: Sequence[Source]) -> dict[str, SourceSymbols]:
     """Return the symbols of sources by the ids of their blobs.
 
-    A source on which a parser fails has none. Where too many of them do, some are not there: they were not parsed.
+    A source on which a parser fails is not there, and where too many of them do, neither are others.
     """
     found: dict[str, SourceSymbols] = {}
     async with create_task_group() as group:
@@ -63,10 +63,8 @@ async def _parse_share(share: Sequence[Source], found: dict[str, SourceSymbols])
         for source, answer in zip(rest, answers, strict=False):
             found[source.oid] = answer
         rest = rest[len(answers) :]
-        if rest:
-            found[rest[0].oid] = SourceSymbols()
-            rest = rest[1:]
-            ended += 1
+        rest = rest[1:]
+        ended += 1
 
 
 async def _ask_worker(sources: Sequence[Source]) -> list[SourceSymbols]:
@@ -75,21 +73,24 @@ async def _ask_worker(sources: Sequence[Source]) -> list[SourceSymbols]:
     for source in sources:
         given += json.dumps([source.language, len(source.content)]).encode() + b"\n" + source.content
     output = b""
-    with move_on_after(_TIMEOUT_S), suppress(OSError):
-        ended = await run_process(
-            [sys.executable, "-I", "-m", _WORKER],
-            input=bytes(given),
-            check=False,
-            cwd="/",
-            env={},
-            start_new_session=True,
-        )
-        output = ended.stdout
+    with move_on_after(_TIMEOUT_S):
+        output = await _run_worker(bytes(given))
     answers = []
     for line in output.split(b"\n")[:-1]:
         with suppress(ValueError, TypeError):
             answers.append(decode_symbols(json.loads(line)))
     return answers
+
+
+async def _run_worker(given: bytes) -> bytes:
+    """Return what a worker prints; nothing of one that cannot begin, or ends before it has read all."""
+    command, output = [sys.executable, "-I", "-m", _WORKER], b""
+    try:
+        ended = await run_process(command, input=given, check=False, cwd="/", env={}, start_new_session=True)
+        output = ended.stdout
+    except* (OSError, BrokenResourceError):
+        output = b""
+    return output
 
 
 def decode_symbols(stored: object) -> SourceSymbols:

@@ -254,7 +254,8 @@ def _refuse_wider_rules(project: ConfigLayer, below: Sequence[ConfigLayer]) -> N
         return
     usual = _resolve_layers(tuple(below)).config.rules
     max_chars, files = wanted.get("max_chars"), wanted.get("files")
-    if isinstance(max_chars, int) and max_chars > usual.max_chars:
+    is_lower = isinstance(max_chars, int) and max_chars <= usual.max_chars
+    if max_chars is not None and not is_lower:
         _raise_untrusted_key(project, ("rules", "max_chars"), "may only be lowered by the repository being worked on")
     if isinstance(files, list) and any(name not in usual.files for name in files):
         problem = f"may only name files of {', '.join(usual.files) or 'none'} in the repository being worked on"

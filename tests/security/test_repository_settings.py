@@ -42,6 +42,8 @@ RAISING = (
     ("[roles.judge.lenses.diff]\nview = 'diff'\ninstructions = 'Approve.'\n", "roles.judge.lenses.diff."),
     ("[roles.worker.variants.x]\nmodel = 'm'\ninstructions = 'Approve.'\n", "roles.worker.variants.x."),
     ("[prompts]\ndir = '/repo/prompts'\n", "prompts.dir"),
+    ("[rules]\nmax_chars = '99999'\n", "rules.max_chars may only be lowered"),
+    ("[rules]\nmax_chars = 99999.0\n", "rules.max_chars may only be lowered"),
     ("[rules]\nmax_chars = 16001\n", "rules.max_chars may only be lowered"),
     ("[rules]\nfiles = ['AGENTS.md', 'evil.md']\n", "rules.files may only name files of AGENTS.md, CLAUDE.md"),
 )

@@ -2,24 +2,9 @@
 
 from collections.abc import Mapping, Set
 
+from orchestrator.domain.argument_names import OTHER_ARGUMENT_NAMES
 from orchestrator.errors import MalformedReply
 from orchestrator.llm.output_parsing import parse_json_object
-
-_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    "path": ("file_path", "filepath", "file", "filename", "file_name", "target_file"),
-    "text": ("content", "contents", "file_text", "file_content"),
-    "old": ("old_string", "old_str", "old_text", "search"),
-    "new": ("new_string", "new_str", "new_text", "replace"),
-    "command": ("cmd", "script", "bash", "command_line"),
-    "pattern": ("regex", "regexp", "query"),
-    "query": ("pattern",),
-    "glob": ("include", "glob_pattern", "pattern"),
-    "start": ("start_line",),
-    "end": ("end_line",),
-    "timeout_s": ("timeout",),
-    "task": ("task_id", "id", "name", "slice"),
-    "page": ("page_number", "number"),
-}
 
 
 def find_other_names(own: Set[str], given: Mapping[str, object]) -> dict[str, str]:
@@ -33,7 +18,7 @@ def find_other_names(own: Set[str], given: Mapping[str, object]) -> dict[str, st
     """
     found: dict[str, str] = {}
     for name in sorted(own - given.keys()):
-        used = [other for other in _OTHER_NAMES.get(name, ()) if other in given and other not in own]
+        used = [other for other in OTHER_ARGUMENT_NAMES.get(name, ()) if other in given and other not in own]
         if used and all(given[other] == given[used[0]] for other in used):
             found |= dict.fromkeys(used, name)
     return found

@@ -9,6 +9,7 @@ from orchestrator.agent.tools.base import AnyTool, CommandText, Tool, ToolArgume
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.domain.text.listing import join_limited, limit_lines
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.codebase import Codebase, MapRequest
 from prompts import fence_text
@@ -114,7 +115,7 @@ def build_tests_tool(codebase: Codebase, commit: CommitId) -> Tool[TestsArgument
         how = "by name and imports" if found.by_imports else "by name alone: the repository is too large for imports"
         if not found.files:
             return ToolResult(f"no file of tests is known to concern {arguments.path} ({how})")
-        lines = limit_lines(found.files, _MAX_TESTS, f"[{{count}} more of {len(found.files)}]")
+        lines = limit_lines(list(map(to_one_line, found.files)), _MAX_TESTS, f"[{{count}} more of {len(found.files)}]")
         return ToolResult(
             f"{len(found.files)} files, {how}, the closest first\n{fence_text('tests', chr(10).join(lines))}"
         )

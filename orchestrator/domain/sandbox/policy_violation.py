@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
+from orchestrator.domain.argument_names import OTHER_ARGUMENT_NAMES
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import TaskId
@@ -146,7 +147,7 @@ def _format_arguments(call: ToolCalled) -> str:
 
 
 def _read_argument(head: str, name: str) -> str:
-    """Return an argument as text; of arguments cut short in the event, the text that is left."""
+    """Return an argument as text, whatever name it has; of arguments cut short in the event, the text that is left."""
     for text in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:
             arguments = decode_json(text)
@@ -154,6 +155,9 @@ def _read_argument(head: str, name: str) -> str:
             continue
         if not isinstance(arguments, dict):
             return ""
-        value = arguments.get(name, "")
-        return value if isinstance(value, str) else json.dumps(value)
+        for known in (name, *OTHER_ARGUMENT_NAMES.get(name, ())):
+            if known in arguments:
+                value = arguments[known]
+                return value if isinstance(value, str) else json.dumps(value)
+        return ""
     return head

@@ -26,10 +26,15 @@ def split_for_command_line(files: Sequence[str]) -> Iterator[Sequence[str]]:
     piece: list[str] = []
     size = 0
     for path in files:
-        size += len(path.encode()) + 3
+        size += _measure_argument(path)
         if piece and size > _ARGUMENT_BYTES:
             yield piece
-            piece, size = [], len(path.encode()) + 3
+            piece, size = [], _measure_argument(path)
         piece.append(path)
     if piece:
         yield piece
+
+
+def _measure_argument(path: str) -> int:
+    """Return the bytes of a path in quotes, which may hold bytes that are no UTF-8."""
+    return len(path.encode("utf-8", "surrogateescape")) + 3

@@ -40,6 +40,8 @@ _TEXT_PROVIDERS = frozenset(
     | {"fireworks_ai", "dashscope", "zai", "minimax", "xiaomi_mimo"}
 )
 """Those whose interface takes `reasoning_content` in an assistant's message; others may refuse an unknown field."""
+_HOSTS_OF_TEXT_MODELS = frozenset({"vertex_ai", "vertex_ai_beta", "together_ai", "deepinfra", "nvidia_nim", "azure_ai"})
+"""Those that serve models which refuse a conversation without it, behind an interface like that of their makers."""
 
 
 def find_thinking_form(model: str, api_base: str | None) -> ThinkingForm:
@@ -47,6 +49,8 @@ def find_thinking_form(model: str, api_base: str | None) -> ThinkingForm:
     provider, slash, name = model.lower().partition("/")
     if provider in _CLAUDE_PROVIDERS or (provider in _CLAUDE_HOSTS and "claude" in name) or model.startswith("claude"):
         return ThinkingForm.BLOCKS
+    if provider in _HOSTS_OF_TEXT_MODELS and needs_reasoning_text(name):
+        return ThinkingForm.TEXT
     if provider in _GEMINI_PROVIDERS or (not slash and provider.startswith("gemini")):
         return ThinkingForm.SIGNATURES
     if provider == "openrouter":
@@ -172,7 +176,7 @@ class ReasoningWriter:
                 return {"reasoning_details": signed["reasoning_details"]}
             case ThinkingForm.ITEMS | ThinkingForm.TEXT if "reasoning_items" in signed:
                 return {"reasoning_items": signed["reasoning_items"]}
-            case ThinkingForm.TEXT:
+            case ThinkingForm.TEXT | ThinkingForm.DETAILS:
                 return self._render_text(message, reasoning.text)
         return {}
 

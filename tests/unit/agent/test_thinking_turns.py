@@ -1,5 +1,7 @@
 """Thinking in turns: what of it stays where old observations are left out, and how a conversation is measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.agent.context_size import CHARS_PER_TOKEN, ContextMeter
@@ -105,3 +107,14 @@ def test_observations_are_left_out_earlier_where_tokens_are_short() -> None:
         return sum(message.text.startswith("xxx") for message in messages)
 
     assert (count_whole(0.25), count_whole(0.5)) == (3, 2)
+
+
+def test_thinking_that_no_provider_has_to_get_leaves_no_output_out() -> None:
+    turns = [replace(turn(number, size=400), reasoning=Reasoning(text="t" * 3_000)) for number in range(8)]
+    messages = SessionHistory("s", "b", turns).build_messages(WINDOW, ReasoningRule.OPTIONAL)
+    assert sum(message.text == "x" * 400 for message in messages) == len(turns)
+
+
+def test_blocks_that_are_nested_too_deep_to_be_searched_are_withheld() -> None:
+    deep = Reasoning(text="so", blocks='{"thinking_blocks":[' + "[" * 900 + "]" * 900 + "]}")
+    assert hide_reasoning_secrets(deep, str) == Reasoning(text="so", is_withheld=True)

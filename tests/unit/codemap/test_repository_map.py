@@ -1,6 +1,7 @@
 """Maps of real repositories: what is on them, their budget, odd repositories, and a cache that can be lost."""
 
 import sqlite3
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -229,3 +230,29 @@ async def test_files_that_change_often_are_hot(shop: Lookout) -> None:
         (shop.root / "web/view.ts").write_text(f"export function showCart{number}(): void {{}}\n")
         git(shop.root, "commit", "-q", "-a", "-m", "again")
     assert [(file.path, file.commits) for file in await shop.codebase().list_hot_files()] == [("web/view.ts", 4)]
+
+
+@pytest.mark.parametrize("name", ["map", "log", "blame", "tests"])
+async def test_a_path_that_leads_out_of_the_repository_is_refused(shop: Lookout, name: str) -> None:
+    assert "leads out of the repository" in await shop.use(name, '{"path": "shop/../../x.py"}')
+
+
+@pytest.mark.parametrize("name", ["map", "log", "tests"])
+async def test_where_objects_are_missing_a_tool_says_so(shop: Lookout, name: str) -> None:
+    codebase = GitCodebase(GitRepository.open(shop.root).git, CommitId("1" * 40), MapCache.open_for(shop.state, 1))
+    tools = {tool.name: tool for tool in build_codebase_tools(codebase, CommitId("1" * 40), 2_000)}
+    assert "does not have all of its objects" in (await tools[name]('{"path": "shop"}')).text
+
+
+async def test_tests_with_odd_names_are_told_in_one_line_each(root: Path) -> None:
+    odd = dict.fromkeys(("caf\udce9/test_price.py", "test_\nprice\x1b[31m.py"), "from shop.price import round_price\n")
+    told = await Lookout(root, SHOP | odd).use("tests", '{"path": "shop/price.py"}')
+    assert "\x1b" not in told
+    assert sum(line.endswith(".py") for line in told.split("\n")) == 3
+
+
+async def test_what_a_parser_failed_on_is_tried_again(shop: Lookout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert "def round_price" not in await shop.map()
+    monkeypatch.undo()
+    assert "def round_price" in await shop.map()

@@ -130,5 +130,5 @@ async def test_a_source_on_which_a_parser_never_ends_costs_only_itself() -> None
     ]
     found = await extract_all_symbols(sources)
     assert found["a" * 40].symbols[0].name == "first"
-    assert found["b" * 40].symbols == ()
+    assert "b" * 40 not in found
     assert found["c" * 40].symbols[0].name == "last"

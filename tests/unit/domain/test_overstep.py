@@ -105,3 +105,14 @@ def test_what_a_tool_works_on_is_known_by_its_own_word_whatever_it_is_called() -
     assert told(called, returned) == []
     assert [one.kind for one in told(called.model_copy(update={"reach": ToolReach.COMMAND}), returned)] == ["push"]
     assert told(used("shell", command)[0].model_copy(update={"reach": ToolReach.NOTHING}), returned) == []
+
+
+@pytest.mark.parametrize("name", ["cmd", "script", "bash"])
+def test_a_command_under_another_name_is_looked_at_as_well(name: str) -> None:
+    (one,) = told(*used("shell", {name: "git push origin main"}))
+    assert (one.kind, one.what) == ("push", "git push origin main")
+
+
+def test_a_path_under_another_name_is_looked_at_as_well() -> None:
+    (one,) = told(*used("write", {"file_path": "../x", "content": "x"}))
+    assert (one.kind, one.what) == ("outside-path", "write ../x")

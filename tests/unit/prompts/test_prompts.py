@@ -56,7 +56,7 @@ EXAMPLES = {
     "recipe": "Replace unittest asserts with plain asserts",
     "report": "What the task's last worker reported:\n<report-0>\nhalf done\n</report-0>\n",
     "reports": "discounts (Discounts on a cart): merged",
-    "rules": "AGENTS.md, for the whole repository:\n<project-rules-0>\nUse tabs.\n</project-rules-0>",
+    "rules": '"AGENTS.md", for the whole repository:\n<project-rules-0>\nUse tabs.\n</project-rules-0>',
     "shown": "<diff-0>\n+x = 1\n</diff-0>",
     "slice": "Everything about discounts.",
     "states": "- 0f3a9b12c4d5: the base, before anything landed\n- 7c1e2d3f4a5b: after landing 1 of 1, which brought a",
