@@ -17,4 +17,6 @@ def test_every_representative_is_a_test_that_there_is() -> None:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == word
             ]
             assert found, f"tests/running/representatives.py names {name}, which is not there"
+            marks = [ast.unparse(decorator) for decorator in found[0].decorator_list]
+            assert "pytest.mark.extended" not in marks, f"{name} is named there and never runs: take its mark off"
             body = found[0].body

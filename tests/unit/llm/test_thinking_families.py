@@ -99,7 +99,6 @@ async def bench_in(directory: Path, secrets: Mapping[str, str] | None = None) ->
     bench.journal.close()
 
 
-@pytest.mark.extended
 @pytest.mark.parametrize("stall_timeout_s", [0, 20], ids=["whole", "streamed"])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 async def test_a_thinking_model_finishes_a_session_with_tools(
