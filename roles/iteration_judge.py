@@ -17,6 +17,7 @@ from orchestrator.judge.verdict.contract import explain_unknown_state, list_unci
 from orchestrator.ports.roles import IterationBrief, SessionFailure
 from prompts import fence_text
 from roles import brief_text
+from roles.memory_words import add_proposals
 from roles.report_digest import ReportForm, format_report_digest
 from roles.role_context import RoleContext
 from roles.session_tries import SessionTry, hold_with_fresh_tries
@@ -49,6 +50,7 @@ def _build_spec(around: RoleContext, brief: IterationBrief, current: SessionTry)
         reports[report.task.id] = brief_text.format_judge_report(report)
     template = around.prompts.load_prompt("iteration-brief")
     text = current.render_brief(lambda limit: template.render_text(**_build_values(brief, limit)))
+    text = add_proposals(text, brief.proposals, around.prompts)
     return SessionSpec(
         id=ids.build_verdict_session_id(brief.number, brief.again, current.number),
         role="judge",
@@ -56,7 +58,9 @@ def _build_spec(around: RoleContext, brief: IterationBrief, current: SessionTry)
         settings=_allow_reading(current.settings, reports, page_chars),
         prompt=prompt.sha,
         system=prompt.render_text(),
-        brief=current.add_explanation(text, around.prompts.load_prompt("iteration-again")),
+        brief=current.add_explanation(
+            add_proposals(text, brief.proposals, around.prompts), around.prompts.load_prompt("iteration-again")
+        ),
         tools=index_tools(*_build_tools(brief, reports, page_chars)),
     )
 

@@ -1,6 +1,6 @@
 """The judge's model lenses: votes on a change, and on whether an iteration reached the goal."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -27,6 +27,7 @@ from orchestrator.ports.roles import (
 from prompts import fence_text
 from roles import brief_text
 from roles.iteration_judge import judge_whole
+from roles.memory_words import add_proposals
 from roles.role_context import RoleContext
 
 VIEW_PROMPTS: Mapping[LensView, str] = {
@@ -45,6 +46,7 @@ class ReviewAnswer(FrozenModel):
     findings: tuple[PointFinding, ...] = Field(
         (), description="One for every point of the task; approve needs all of them, met and with evidence."
     )
+    accepted: tuple[str, ...] = Field((), description="Ids of proposals for the field guide that you accept.")
 
 
 class ContestAnswer(FrozenModel):
@@ -141,7 +143,12 @@ def build_lens_vote(brief: ReviewBrief, model: str, answer: ReviewAnswer | Sessi
         said = f"{why} (asked of {model or 'no model'}; that is trouble with the reviewer and says nothing of the work)"
         return LensVote(lens=brief.lens, model=model, decision="unreadable", reasons=(said,))
     return LensVote(
-        lens=brief.lens, model=model, decision=answer.decision, reasons=answer.reasons, findings=answer.findings
+        lens=brief.lens,
+        model=model,
+        decision=answer.decision,
+        reasons=answer.reasons,
+        findings=answer.findings,
+        accepted=answer.accepted,
     )
 
 
@@ -156,12 +163,11 @@ class ModelJudge:
 
     async def review_change(self, brief: ReviewBrief) -> LensVote:
         """Return a vote; `unreadable` when no answer could be understood."""
-        settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
         session = ids.build_review_session_id(brief.task.id, brief.number, brief.lens)
         values, find_problems = build_review_values(brief), partial(find_review_problems, brief)
         prompt = VIEW_PROMPTS[brief.view]
-        paths = tuple(brief.shown.places)
-        answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, settings, paths)
+        answer = await self._ask(session, brief.task.id, prompt, values, ReviewAnswer, find_problems, brief)
+        settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
         return build_lens_vote(brief, settings.model, answer)
 
     async def judge_contest(self, brief: ContestBrief) -> ContestRuling | SessionFailure:
@@ -208,21 +214,26 @@ class ModelJudge:
         values: Mapping[str, str],
         value: type[V],
         problems: Callable[[V], tuple[str, ...]],
-        settings: ModelSettings | None = None,
-        paths: Sequence[str] = (),
+        review: ReviewBrief | None = None,
     ) -> V | SessionFailure:
         async def check_answer(answer: V) -> tuple[str, ...]:
             return problems(answer)
 
-        prompt = self._around.prompts.load_prompt(prompt_name)
+        judge, prompt = self._around.config.roles.judge, self._around.prompts.load_prompt(prompt_name)
+        settings: ModelSettings = judge
+        paths: tuple[str, ...] = ()
+        brief = self._around.prompts.load_prompt(f"{prompt_name}-brief").render_text(**values)
+        if review is not None:
+            settings, paths = judge.get_lens_settings(review.lens), tuple(review.shown.places)
+            brief = add_proposals(brief, review.proposals, self._around.prompts)
         spec = SessionSpec(
             id=session,
             role="judge",
             task=task,
-            settings=settings or self._around.config.roles.judge,
+            settings=settings,
             prompt=prompt.sha,
             system=prompt.render_text(),
-            brief=self._around.prompts.load_prompt(f"{prompt_name}-brief").render_text(**values),
+            brief=brief,
             tools=index_tools(build_submit_tool("submit_verdict", "Give your verdict and end.", value, check_answer)),
         )
         return await self._around.hold_session(spec, value, paths=paths)

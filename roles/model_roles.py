@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from roles.arbiter import ModelArbiter
 from roles.judge import ModelJudge
+from roles.memory_words import MEMORY_PROMPTS
 from roles.planner import ModelPlanner
 from roles.role_context import RoleContext
 from roles.verifier import ModelVerifier
@@ -20,8 +21,10 @@ ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Role → the first words of the names of its prompts."""
-SHARED_PROMPTS = frozenset({"project-rules", "role-instructions", "session-carryover", "session-carryover-brief"})
-"""The prompts that conversations of all roles share, and so are no single role's."""
+SHARED_PROMPTS = frozenset(
+    {"project-rules", "role-instructions", "session-carryover", "session-carryover-brief", *MEMORY_PROMPTS}
+)
+"""The prompts that conversations of several roles share, and so are no single role's."""
 
 
 def is_prompt_of_role(role: str, prompt: str) -> bool:

@@ -82,6 +82,7 @@ class ModelPlanner:
                 *build_looking_tools(self._around, brief.commit),
                 *self._commands(workspace, tier),
                 build_recall_tool(self._around.ledger),
+                *self._around.build_memory_tools(brief.task.id),
                 build_submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
                 *_build_waiting_tools(brief),
                 build_submit_tool(

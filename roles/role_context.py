@@ -7,7 +7,9 @@ from typing import TypeVar
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.model import Config
+from orchestrator.domain.ids import TaskId
 from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
@@ -15,6 +17,7 @@ from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from orchestrator.ports.roles import SessionFailure
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
 from prompts import SHIPPED_PROMPTS, PromptSource
+from roles.memory_words import add_memory_words, build_memory_tools
 from roles.project_words import open_with_project_words
 
 V = TypeVar("V")
@@ -22,11 +25,12 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class AgentSources:
-    """The sources of what agents are told besides their task: prompts, the project's rules and its code."""
+    """The sources of what agents are told besides their task: prompts, the project's rules, its code, a field guide."""
 
     prompts: PromptSource = SHIPPED_PROMPTS
     rules: ProjectRules = NO_PROJECT_RULES
     codebase: Codebase | None = None
+    has_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class RoleContext:
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS
     rules: ProjectRules = NO_PROJECT_RULES
     codebase: Codebase | None = None
+    has_memory: bool = False
+
+    def build_memory_tools(self, task: TaskId) -> list[AnyTool]:
+        """Return the tools by which a conversation about a task notes something for later ones; none without memory."""
+        return build_memory_tools(self.ledger, task, self.config.memory) if self.has_memory else []
 
     async def hold_session(
         self, spec: SessionSpec, *kinds: type[V], paths: Sequence[str] = (), heard: str | None = None
@@ -50,6 +59,8 @@ class RoleContext:
         Its brief opens with the project's rules for the paths of its task and for `paths`. One that goes on opens with
         the user's instructions if they are others than those it has `heard`.
         """
+        if self.has_memory:
+            spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
         limit = self.config.rules.max_chars
         spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths, heard)
         result = await run_session(replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks)

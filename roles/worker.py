@@ -153,6 +153,7 @@ class ModelWorker:
             build_recall_tool(
                 self._around.ledger, partial(self._can_recall, task), "in your own line of tasks and by what has landed"
             ),
+            *self._around.build_memory_tools(task),
             build_submit_tool("finish", "The task is done, or cannot be done: report and end.", Handoff),
         ]
 

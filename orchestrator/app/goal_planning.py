@@ -10,7 +10,7 @@ from anyio import to_thread
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.run_creation import require_models
-from orchestrator.app.wiring import build_roles
+from orchestrator.app.wiring import build_role_context
 from orchestrator.config.model import Config
 from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.ids import CommitId, Purpose
@@ -29,6 +29,7 @@ from orchestrator.ports.roles import PlanningBrief
 from orchestrator.project.options import Options, build_grant, build_litellm_client, load_project_context
 from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
+from roles.model_roles import ModelRoles
 from roles.role_context import AgentSources
 
 
@@ -75,7 +76,7 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
             codebase = open_codebase(git, head, project.state.path, config)
             tier_grants = RunTierGrants(lambda: config, journal)
             sources = AgentSources(prompts, rules, codebase)
-            roles = build_roles(config, journal, router, tier_grants=tier_grants, sources=sources)
+            roles = ModelRoles(build_role_context(config, journal, router, tier_grants=tier_grants, sources=sources))
             result = await roles.planner.plan_slice(brief.model_copy(update={"commit": head}), workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):

@@ -6,9 +6,11 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.configured_prompts import load_configured_prompts
+from orchestrator.app.field_guides import read_guide_events
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, RecipeEnv, select_environment
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited
@@ -52,7 +54,10 @@ async def create_goal_run(options: Options, goal: str) -> RunLocation:
     await load_configured_prompts(project.config)
     await require_forge(project.repository, project.config)
     await require_target_branch(project.repository, project.config)
-    return await create_new_run(project, NewRun("goal", goal, project.config.pr.prefix), build_grant(project.config))
+    base = CommitId(project.repository.read_head_commit())
+    told = await read_guide_events(project, base)
+    new = NewRun("goal", goal, project.config.pr.prefix, events=told, base=base)
+    return await create_new_run(project, new, build_grant(project.config))
 
 
 async def create_migration_run(options: Options, recipe: Recipe, work_filter: WorkFilter = EVERYTHING) -> RunLocation:

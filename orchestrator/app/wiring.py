@@ -13,6 +13,7 @@ from anyio import to_thread
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
+from orchestrator.app.field_guides import open_field_guide
 from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
@@ -48,6 +49,7 @@ from orchestrator.judge.repeats.runner import RepeatRunner
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
+from orchestrator.memory.guide_file import GuideFile
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.forge import Forge
@@ -145,6 +147,7 @@ async def open_run(
             hooks=hooks,
             on_recovered=on_recovered,
             action_order=overrides.pace,
+            field_guide=opening.open_field_guide(),
             has_worker=partial(_has_worker, config),
         )
 
@@ -306,6 +309,10 @@ class _RunOpening:
             return None
         return ReceiptDirectory.open_for(self.location.state.path, gate.reuse_days, gate.reuse_mb)
 
+    def open_field_guide(self) -> GuideFile | None:
+        """Return the field guide of the repository; None where nothing is to be remembered, or for a migration."""
+        return open_field_guide(self.location.state.path, self.journal.state, self.config)
+
     async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
         """Open the roles on their models; None for a recipe without models.
 
@@ -318,19 +325,22 @@ class _RunOpening:
         tier_grants, codebase = RunTierGrants(lambda: self.live.current, journal), self._open_codebase()
         prompts = (await load_configured_prompts(config)).replace_prompts(self.overrides.prompts)
         rules = RepositoryRules(self.location.repository.git, journal.state.run.base, config.rules.files)
+        has_memory = self.open_field_guide() is not None
         if client is not None:
             budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
             caller = ModelCaller(client, journal, build_retry_policy(config), budget, providers)
-            return ModelRoles(RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules, codebase))
+            around = RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules, codebase, has_memory)
+            return ModelRoles(around)
         connect = partial(build_litellm_client, config)
         models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
         router = await self.stack.enter_async_context(models)
         if pauses := tuple(_list_provider_pauses(journal.state)):
             await journal.append(*pauses)
-        sources = AgentSources(prompts, rules, codebase)
-        return build_roles(
+        sources = AgentSources(prompts, rules, codebase, has_memory)
+        around = build_role_context(
             config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, sources=sources
         )
+        return ModelRoles(around)
 
     def _open_codebase(self) -> Codebase | None:
         """Return what agents look around in; None for a migration."""
@@ -350,7 +360,7 @@ def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
             yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 
-def build_roles(
+def build_role_context(
     config: Config,
     ledger: Ledger,
     router: ModelRouter,
@@ -359,15 +369,23 @@ def build_roles(
     tier_grants: TierGrants = DEFAULT_TIER_GRANTS,
     *,
     sources: AgentSources,
-) -> ModelRoles:
-    """Return the three roles on the configured models.
+) -> RoleContext:
+    """Return the context of the roles on the configured models.
 
     `budgets` returns the current limits, where they may change during the run.
     """
     providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return ModelRoles(
-        RoleContext(config, ledger, caller, hooks, sources.prompts, tier_grants, sources.rules, sources.codebase)
+    return RoleContext(
+        config,
+        ledger,
+        caller,
+        hooks,
+        sources.prompts,
+        tier_grants,
+        sources.rules,
+        sources.codebase,
+        sources.has_memory,
     )
 
 

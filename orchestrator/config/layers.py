@@ -130,6 +130,7 @@ def load_config(
             _refuse_higher_tiers(project, layers)
             _refuse_foreign_shares(project)
             _refuse_wider_rules(project, layers)
+            _refuse_wider_memory(project, layers)
         layers.append(project)
     layers.append(ConfigLayer("environment", _read_environment(environ)))
     for layer in layers:
@@ -260,6 +261,19 @@ def _refuse_wider_rules(project: ConfigLayer, below: Sequence[ConfigLayer]) -> N
     if isinstance(files, list) and any(name not in usual.files for name in files):
         problem = f"may only name files of {', '.join(usual.files) or 'none'} in the repository being worked on"
         _raise_untrusted_key(project, ("rules", "files"), problem)
+
+
+def _refuse_wider_memory(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
+    """Refuse a memory that a project switches on, or makes larger than its user wants; it may have less."""
+    wanted = project.values.get("memory")
+    if not isinstance(wanted, Mapping):
+        return
+    usual = _resolve_layers(tuple(below)).config.memory.model_dump()
+    for name, value in wanted.items():
+        known = usual.get(name)
+        is_wider = isinstance(value, int) and isinstance(known, int) and value > known
+        if is_wider or (name == "place" and value not in ("off", known)):
+            _raise_untrusted_key(project, ("memory", name), "may only be lowered by the repository being worked on")
 
 
 def _refuse_foreign_shares(project: ConfigLayer) -> None:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from orchestrator.config.agent_words import PromptSettings, RulesSettings
+from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
 from orchestrator.domain.budget.limits import RunLimits
@@ -398,4 +399,5 @@ class Config(FrozenModel):
     gc: GcSettings = Field(default_factory=GcSettings)
     redact: RedactSettings = Field(default_factory=RedactSettings)
     rules: RulesSettings = Field(default_factory=RulesSettings)
+    memory: MemorySettings = Field(default_factory=MemorySettings)
     prompts: PromptSettings = Field(default_factory=PromptSettings)

@@ -22,6 +22,7 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
 from orchestrator.judge.selection.import_graph import ImportGraphReader
+from orchestrator.ports.field_guide import FieldGuide
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
@@ -55,6 +56,7 @@ class RunContext:
     `baseline_hands` are the hands of the baseline, where a migration's environment changes with it; `hands` are those
     of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
     due actions begin.
+    `field_guide` is None where nothing is remembered, as in a migration.
     `has_worker` tells whether the worker's model can be asked, as far as is known without asking it.
     """
 
@@ -79,6 +81,7 @@ class RunContext:
     has_worker: Callable[[], Awaitable[bool]] = report_no_worker
     baseline_hands: Hands | None = None
     lend_hands: HandsLender | None = None
+    field_guide: FieldGuide | None = None
 
     @property
     def state(self) -> RunState:

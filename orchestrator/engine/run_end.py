@@ -5,6 +5,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.field_guide import save_field_guide
 
 _FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED, EndCause.LEFT_BEHIND, EndCause.NOT_CHOSEN})
 _SHOWN = 10
@@ -27,6 +28,7 @@ def describe_infrastructure_stops(state: RunState) -> str:
 
 
 async def end_run(context: RunContext, outcome: RunOutcome, reason: str, cause: RunEndCause | None = None) -> None:
-    """Record the end."""
+    """Record the end, after what the run stands for is in the field guide."""
+    await save_field_guide(context)
     code, head = OUTCOME_EXIT_CODES[outcome], context.state.head
     await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head, cause=cause))

@@ -10,6 +10,7 @@ from orchestrator.domain.judging.forge_check import ForgeCheck
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
+from orchestrator.domain.memory.entry import GuideProposal
 from orchestrator.domain.ownership.decisions import Decision
 from orchestrator.domain.restart.restart_states import RestartState
 from orchestrator.domain.run.contract import Contract, IterationVerdict
@@ -158,7 +159,8 @@ class CheckSummary(FrozenModel):
 class ReviewBrief(FrozenModel):
     """The brief of a reviewer: the task, what its lens shows of the change, and the receipts.
 
-    It never holds the worker's own words. `notes` are what the harness noticed in the change.
+    It never holds the worker's own words, but for `proposals` for the field guide, which say nothing of the change.
+    `notes` are what the harness noticed in the change.
     """
 
     task: Task
@@ -168,6 +170,7 @@ class ReviewBrief(FrozenModel):
     shown: ReviewMaterial
     checks: tuple[CheckSummary, ...]
     notes: tuple[str, ...] = ()
+    proposals: tuple[GuideProposal, ...] = ()
 
 
 class VerifierBrief(FrozenModel):
@@ -292,7 +295,8 @@ class IterationBrief(FrozenModel):
 
     `citable` is what it can name as evidence: tasks, checks, receipts and files that changed. `flaky` are tests that
     were seen both ways on one tree, `forge` what the forge's checks of the pull request say,
-    `states` those that a restart can begin again from, of which the first is the base.
+    `states` those that a restart can begin again from, of which the first is the base. `proposals` are those for the
+    field guide in reports of planners.
     """
 
     goal: str
@@ -306,6 +310,7 @@ class IterationBrief(FrozenModel):
     forge: tuple[ForgeCheck, ...] = ()
     states: tuple[RestartState, ...] = ()
     citable: tuple[str, ...] = ()
+    proposals: tuple[GuideProposal, ...] = ()
 
 
 class Planner(Protocol):

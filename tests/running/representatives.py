@@ -25,7 +25,6 @@ REPRESENTATIVES = {
     "e2e/test_loopback_judges.py::test_a_judge_that_approves_everything_gets_no_red_candidate_merged": 1,
     "e2e/test_provider_faults.py::test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say": 2,
     "e2e/test_provider_faults.py::test_every_row_of_the_docs_is_tested_and_the_other_way_round": 1,
-    "unit/llm/test_thinking_families.py::test_a_thinking_model_finishes_a_session_with_tools": 2,
     # Deaths around an effect, and what is whole after them.
     "engine/test_crash_points_outside.py::test_a_notification_that_was_sent_is_not_sent_again": 1,
     "engine/test_repaired_runs.py::test_a_run_goes_on_after_its_journal_was_repaired": 1,

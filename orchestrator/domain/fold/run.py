@@ -7,6 +7,7 @@ from orchestrator.domain.commands.goal import apply_command, collect_granted_cri
 from orchestrator.domain.commands.migration import request_revision
 from orchestrator.domain.event import external, forge, landing, people, run, work
 from orchestrator.domain.event.base import Event
+from orchestrator.domain.fold.memory import apply_memory_event
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
 from orchestrator.domain.fold.old_journals import derive_notice_code
 from orchestrator.domain.fold.planning import apply_planning_event
@@ -372,6 +373,7 @@ def _(event: landing.RewindFinished, state: RunState) -> None:
 # --- planning, migrations, verifiers ------------------------------------------------------------------------------
 
 for _kind, _apply in (
+    *apply_memory_event.registry.items(),
     *apply_migration_event.registry.items(),
     *apply_planning_event.registry.items(),
     *apply_verification_event.registry.items(),

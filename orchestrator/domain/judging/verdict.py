@@ -86,13 +86,17 @@ class PointFinding(FrozenModel):
 
 
 class LensVote(FrozenModel):
-    """One independent review of a change. `unreadable` means the reviewer's answer could not be understood."""
+    """One independent review of a change. `unreadable` means the reviewer's answer could not be understood.
+
+    `accepted` are ids of proposals for the field guide that it takes to be true.
+    """
 
     lens: str
     model: str
     decision: Literal["approve", "revise", "restart", "split", "reject", "unreadable"]
     reasons: tuple[str, ...] = ()
     findings: tuple[PointFinding, ...] = ()
+    accepted: tuple[str, ...] = ()
 
 
 class Finding(FrozenModel):

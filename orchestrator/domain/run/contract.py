@@ -107,6 +107,7 @@ class IterationVerdict(FrozenModel):
     findings: tuple[CriterionFinding, ...] = ()
     reasons: tuple[str, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    accepted: tuple[str, ...] = Field((), description="Ids of proposals for the field guide that you accept.")
     restart_from: str = Field(
         "", description="With restart: the id of the last good state, as listed; empty to begin again from the base."
     )

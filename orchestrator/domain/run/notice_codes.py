@@ -40,6 +40,8 @@ class NoticeCode(StrEnum):
     """A person did not let the pull request for the commit `subject` be opened."""
     MERGE_DENIED = "merge-denied"
     """A person did not let the pull request for the commit `subject` be merged."""
+    GUIDE_UNWRITTEN = "guide-unwritten"
+    """The field guide could not be written."""
     TASK_GOES_ON = "task-goes-on"
     """The task `subject` had begun when its planner took it back or replaced it, and goes on."""
     MERGE_UNCHECKED = "merge-unchecked"

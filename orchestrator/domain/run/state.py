@@ -20,6 +20,7 @@ from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.judging.verifier_tests import VerificationState
+from orchestrator.domain.memory.entry import MemoryState
 from orchestrator.domain.ownership.decisions import Decision
 from orchestrator.domain.run.approval import ApprovalMatter, ApprovalState
 from orchestrator.domain.run.closed_questions import explain_closed_question
@@ -232,6 +233,7 @@ class RunState:
     task_ended_s: dict[TaskId, float] = field(default_factory=dict)
     policy_violations: list[PolicyViolation] = field(default_factory=list)
     """The policy violations of agents, in order; of very many the first."""
+    memory: MemoryState = field(default_factory=MemoryState)
     notified_through: dict[str, int] = field(default_factory=dict)
     """Channel → the last event that needs no notification on it any more."""
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, build_work_session_id
+from orchestrator.domain.memory.entry import EntryDraft, EntryObjection
 from orchestrator.domain.ownership.decisions import DecisionDraft
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.person_review import PersonReview
@@ -221,6 +222,11 @@ class Handoff(FrozenModel):
         (),
         description="What you decided that others have to go by, each under an id.",
     )
+    learned: tuple[EntryDraft, ...] = Field(
+        (), description="What later runs on this repository should know and could not see at a glance; mostly nothing."
+    )
+    contradicted: tuple[EntryObjection, ...] = Field((), description="Entries of the field guide that do not hold.")
+    used: tuple[str, ...] = Field((), description="Ids of entries of the field guide that helped you.")
 
     def keep_decisions(self, earlier: "Handoff") -> "Handoff":
         """Return it with the decisions of an earlier handoff under ids of which it says nothing."""

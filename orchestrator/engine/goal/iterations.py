@@ -14,6 +14,7 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Exit, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval
+from orchestrator.engine.field_guide import record_planner_proposals
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.engine.goal.restart import build_planning_events, restart_from_verdict
 from orchestrator.engine.judging.attempt_verdict import summarize_receipt
@@ -173,6 +174,7 @@ async def _build_brief(
     checks: Sequence[ForgeCheck],
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
+    proposals = await record_planner_proposals(context, head)
     leaves = [task for task in state.tasks.values() if is_shown_to_judge(state, task)]
     receipts = context.list_receipts(proof.receipt for proof in proofs)
     changed = await diff_trees(git, state.run.base, head)
@@ -193,6 +195,7 @@ async def _build_brief(
             *list_check_names(checks, "passed"),
             *changed.paths,
         ),
+        proposals=proposals,
     )
 
 

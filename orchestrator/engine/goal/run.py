@@ -20,6 +20,7 @@ from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
+from orchestrator.engine.field_guide import save_field_guide
 from orchestrator.engine.goal import actions, iterations, schedule
 from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.landing import land_tasks
@@ -92,6 +93,7 @@ class GoalRun:
             self._pool = TrialPool(tasks)
             require_not_stopping(self._context)
             tasks.start_soon(ClashProbe(self._context).watch_attempts)
+            await save_field_guide(self._context)
             receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
             if ROOT_TASK not in self._context.state.tasks:
                 is_new = self._context.state.goal.contract is None
@@ -263,6 +265,7 @@ class GoalRun:
                 await verify_task(context, roles, task)
             case actions.LandTasks(tasks) if self._pool is not None:
                 await land_tasks(context, tasks, self._pool)
+                await save_field_guide(context)
             case actions.ChooseRival(first, rivals):
                 await choose_rival(context, roles, first, rivals)
             case actions.CloseSlice(task):

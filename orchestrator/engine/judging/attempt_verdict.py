@@ -18,6 +18,7 @@ from orchestrator.domain.run.task import Exit, Task
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
+from orchestrator.engine.field_guide import record_attempt_proposals
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
 from orchestrator.engine.judging.candidate_changes import (
     CandidateChanges,
@@ -58,6 +59,7 @@ async def collect_lens_votes(
     """Return the votes of the lenses on a candidate that no receipt speaks against, in the order of asking."""
     votes: list[LensVote] = []
     checks = tuple(map(summarize_receipt, _iterate_own_receipts(context, evidence)))
+    proposals = await record_attempt_proposals(context, state, candidate.commit)
     for name, lens in context.config.roles.judge.active_lenses.items():
         if _is_lens_due(lens, evidence):
             brief = ReviewBrief(
@@ -68,6 +70,7 @@ async def collect_lens_votes(
                 shown=await read_lens_view(context, lens.view, state.attempts[-1].base, candidate.commit),
                 checks=checks,
                 notes=tuple(finding.text for finding in evidence.findings),
+                proposals=proposals,
             )
             votes.append(await roles.judge.review_change(brief))
             if votes[-1].decision != "approve":

@@ -1,0 +1,63 @@
+"""The field guide of a repository, as a run of it begins with it and opens it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.config.model import Config
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.memory import GuideRead
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.memory.entry import EntryRetirement, EvidenceKind
+from orchestrator.domain.run.state import RunState
+from orchestrator.journal.journal import SystemClock
+from orchestrator.memory.guide_document import GuideDocument
+from orchestrator.memory.guide_file import GuideFile
+from orchestrator.memory.lifecycle import find_retirement_cause
+from orchestrator.project.options import ProjectContext
+from worktrees.git import Git
+from worktrees.object_store.commit_names import find_commit
+from worktrees.object_store.trees import map_tree
+
+
+def open_field_guide(state_directory: Path, state: RunState, config: Config) -> GuideFile | None:
+    """Return the field guide that a run writes to.
+
+    None for a migration, where it is switched off, and where commands without a sandbox could write it themselves.
+    """
+    if config.memory.place == "off" or state.run.mode != "goal" or state.is_unsafe or config.hands.without_sandbox:
+        return None
+    return GuideFile(state_directory, config.memory.expire_days, config.memory.max_entries)
+
+
+async def read_guide_events(project: ProjectContext, base: CommitId) -> Sequence[Event]:
+    """Return the event that tells a new run of a goal the field guide; none where there is nothing to tell.
+
+    Raises:
+        EnvironmentProblem: the guide cannot be read.
+    """
+    config = project.config
+    if config.memory.place == "off" or config.hands.without_sandbox:
+        return ()
+    guide = await to_thread.run_sync(GuideFile(project.state.path).read_guide)
+    if not guide.entries:
+        return ()
+    return (await build_guide_event(project.repository.git, base, guide),)
+
+
+async def build_guide_event(git: Git, base: CommitId, guide: GuideDocument) -> GuideRead:
+    """Return what a run that begins at `base` is told, and which entries nothing holds up any more."""
+    now, paths = SystemClock().now(), tuple(await map_tree(git, base))
+    lost = set[str]()
+    for entry in guide.entries:
+        if entry.evidence.kind == EvidenceKind.COMMIT and await find_commit(git, entry.evidence.id) is None:
+            lost.add(entry.evidence.id)
+    kept, retired = [], []
+    for entry in guide.entries:
+        cause = find_retirement_cause(entry, now, paths, lost)
+        if cause is None:
+            kept.append(entry)
+        else:
+            retired.append(EntryRetirement(entry=entry.id, cause=cause, at=now))
+    return GuideRead(entries=tuple(kept), retired=tuple(retired))

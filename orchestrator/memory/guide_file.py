@@ -1,0 +1,128 @@
+"""The field guide beside the state of its repository: read by anybody, changed under a lock, replaced by a rename."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.domain.event.memory import GuideChanged
+from orchestrator.domain.ids import RunId
+from orchestrator.domain.memory.entry import EntryRetirement, RetirementCause
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.memory.guide_document import NO_GUIDE, GuideDocument, apply_changes, format_guide, parse_guide
+from worktrees.durable_files import write_durably
+from worktrees.locks.file_lock import wait_for_file_lock
+from worktrees.safety.descriptors import hold_descriptor
+from worktrees.safety.private_directory import create_private_directory
+
+GUIDE_FILE = "field-guide.toml"
+"""The file below a repository's state directory."""
+_LOCK_FILE = "field-guide.lock"
+_PATIENCE_S = 60.0
+_LOG = logging.getLogger(__name__)
+
+
+class GuideFile:
+    """A field guide in a directory of our own, into which no sandboxed command can see."""
+
+    def __init__(self, directory: Path, expire_days: int = 90, max_entries: int = 200) -> None:
+        self._directory = directory
+        self._limits = (expire_days, max_entries)
+
+    @property
+    def expire_days(self) -> int:
+        """Days after which an entry that nobody used ends."""
+        return self._limits[0]
+
+    @property
+    def path(self) -> Path:
+        """The file, which need not exist."""
+        return self._directory / GUIDE_FILE
+
+    def read_guide(self) -> GuideDocument:
+        """Return the guide; an empty one without a file. Blocks.
+
+        Raises:
+            EnvironmentProblem: the file cannot be read, or holds something else.
+        """
+        try:
+            return parse_guide(self.path.read_bytes())
+        except FileNotFoundError:
+            return NO_GUIDE
+        except (OSError, ValueError) as error:
+            raise EnvironmentProblem(
+                f"the field guide {self.path} cannot be read ({error}): mend it, or move it away to begin a new one"
+            ) from error
+
+    async def write_changes(self, run: RunId, changes: GuideChanged, now: datetime) -> None:
+        """Bring what a run stands for into the guide, however often it is called; blocks no other task.
+
+        Raises:
+            EnvironmentProblem: the guide cannot be read, locked or written.
+        """
+
+        def apply_to_guide(guide: GuideDocument) -> GuideDocument:
+            return apply_changes(guide, run, changes, now, self._limits)
+
+        await to_thread.run_sync(self._change, apply_to_guide)
+
+    def drop_entry(self, name: str, now: datetime) -> None:
+        """End an entry because a person says so; it does not come back by itself. Blocks.
+
+        Raises:
+            UsageProblem: there is no such entry.
+            EnvironmentProblem: as for `write_changes`.
+        """
+
+        def drop_from_guide(guide: GuideDocument) -> GuideDocument:
+            require_entry(guide, name)
+            kept = tuple(entry for entry in guide.entries if entry.id != name)
+            dropped = EntryRetirement(entry=name, cause=RetirementCause.DROPPED, at=now)
+            return GuideDocument(entries=kept, ended=(*guide.ended, dropped))
+
+        self._change(drop_from_guide)
+
+    def pin_entry(self, name: str, *, is_pinned: bool = True) -> None:
+        """Keep an entry whatever happens, or no longer. Blocks; raises as `drop_entry` does."""
+
+        def pin_in_guide(guide: GuideDocument) -> GuideDocument:
+            require_entry(guide, name)
+            entries = []
+            for entry in guide.entries:
+                entries.append(entry.model_copy(update={"is_pinned": is_pinned}) if entry.id == name else entry)
+            return guide.model_copy(update={"entries": tuple(entries)})
+
+        self._change(pin_in_guide)
+
+    def _change(self, change: Callable[[GuideDocument], GuideDocument]) -> None:
+        try:
+            create_private_directory(self._directory)
+            with self._hold_lock():
+                before = self.read_guide()
+                after = change(before)
+                if after != before:
+                    write_durably(self.path, format_guide(after))
+        except OSError as error:
+            raise EnvironmentProblem(f"the field guide {self.path} cannot be written: {error}") from error
+
+    @contextmanager
+    def _hold_lock(self) -> Iterator[None]:
+        descriptor = wait_for_file_lock(self._directory / _LOCK_FILE, patience_s=_PATIENCE_S)
+        with hold_descriptor(descriptor):
+            yield
+
+
+def require_entry(guide: GuideDocument, name: str) -> None:
+    """Raise unless the guide holds an entry with this id.
+
+    Raises:
+        UsageProblem: it does not.
+    """
+    if all(entry.id != name for entry in guide.entries):
+        ended = " (it has ended)" if name in guide.list_ended_ids() else ""
+        raise UsageProblem(
+            f"the field guide has no entry {name!r}{ended}: `orchestrate memory list` shows those it has"
+        )
