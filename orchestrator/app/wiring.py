@@ -124,8 +124,7 @@ async def open_run(
         live = LiveConfig(journal.state)
         config, recipe = live.current, _load_recipe(journal.state)
         lock.write_owner(config.run.lease_s)
-        notifications = run_notifications(config, journal, location.directory.journal, location.repository.root)
-        on_recovered = await stack.enter_async_context(notifications)
+        on_recovered = await _open_notifications(location, config, journal, stack)
         opening = _RunOpening(location, overrides, stack, journal, live, config, recipe)
         grant, hands, before = await opening.open_environments()
         hooks = opening.build_hooks(hands)
@@ -187,6 +186,13 @@ async def _open_journal(
         watcher.on_run_opened(journal.state)
     await journal.append(build_engine_started(journal.epoch))
     return journal
+
+
+async def _open_notifications(
+    location: RunLocation, config: Config, journal: Journal, stack: AsyncExitStack
+) -> Callable[[], None]:
+    notifications = run_notifications(config, journal, location.directory.journal, location.repository.root)
+    return await stack.enter_async_context(notifications)
 
 
 async def _raise_fence(location: RunLocation, journal: Journal) -> LandingFence:

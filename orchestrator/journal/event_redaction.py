@@ -20,7 +20,7 @@ UNREDACTED_FIELDS = frozenset(
     {
         *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
         *("continues", "call_id", "call", "run", "unit", "units", "receipt", "receipts", "subject", "check", "name"),
-        *("replaces", "reconciles", "after", "rival_of", "chosen"),
+        *("disputed_entry", "replaces", "reconciles", "after", "rival_of", "chosen"),
         *("lens", "rule", "code", "variant", "site", "owner", "cache_key", "shard", "shards", "redo", "revision"),
         *(
             "base",

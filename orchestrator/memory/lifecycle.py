@@ -46,43 +46,45 @@ def project_guide_changes(state: RunState, expire_days: int) -> GuideChanged:
     decides what is written.
     """
     added, retired = list[GuideEntry](), list[EntryRetirement]()
-    started = state.run.started_at
-    ended = {one.entry for one in state.memory.retired if one.cause != RetirementCause.CONTRADICTED}
-    housekeeping = [one for one in state.memory.retired if one.entry in ended]
+    for one in state.memory.retired:
+        if one.cause != RetirementCause.CONTRADICTED:
+            retired.append(one)
     for report, proposal, evidence in _iterate_accepted(state):
-        author = EntryAuthor(
-            run=state.run.run,
-            task=report.task,
-            attempt=report.attempt,
-            number=report.proposals.index(proposal),
-        )
         if proposal.kind == "retire":
-            retired.append(
-                EntryRetirement(
-                    entry=proposal.disputed_entry,
-                    cause=RetirementCause.CONTRADICTED,
-                    at=started,
-                    run=state.run.run,
-                    evidence=evidence,
-                    why=proposal.claim,
-                )
-            )
-            continue
-        added.append(
-            GuideEntry(
-                id=build_entry_id(author),
-                claim=proposal.claim,
-                evidence=evidence,
-                scope=proposal.scope,
-                author=author,
-                added_at=started,
-                expires_at=started + timedelta(days=expire_days),
-                flags=proposal.flags,
-            )
-        )
+            retired.append(_build_retirement(state, proposal, evidence))
+        else:
+            added.append(_build_entry(state, report, proposal, evidence, expire_days))
     gone = {one.entry for one in retired}
     used = tuple(name for name in state.memory.used if name not in gone)
-    return GuideChanged(added=tuple(added), retired=(*housekeeping, *retired), used=used, head=state.head)
+    return GuideChanged(added=tuple(added), retired=tuple(retired), used=used, head=state.head)
+
+
+def _build_entry(
+    state: RunState, report: TaskProposals, proposal: GuideProposal, evidence: EntryEvidence, expire_days: int
+) -> GuideEntry:
+    started, number = state.run.started_at, report.proposals.index(proposal)
+    author = EntryAuthor(run=state.run.run, task=report.task, attempt=report.attempt, number=number)
+    return GuideEntry(
+        id=build_entry_id(author),
+        claim=proposal.claim,
+        evidence=evidence,
+        scope=proposal.scope,
+        author=author,
+        added_at=started,
+        expires_at=started + timedelta(days=expire_days),
+        flags=proposal.flags,
+    )
+
+
+def _build_retirement(state: RunState, proposal: GuideProposal, evidence: EntryEvidence) -> EntryRetirement:
+    return EntryRetirement(
+        entry=proposal.disputed_entry,
+        cause=RetirementCause.CONTRADICTED,
+        at=state.run.started_at,
+        run=state.run.run,
+        evidence=evidence,
+        why=proposal.claim,
+    )
 
 
 def _iterate_accepted(state: RunState) -> Iterator[tuple[TaskProposals, GuideProposal, EntryEvidence]]:
