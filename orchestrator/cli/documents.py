@@ -244,3 +244,63 @@ class HitLine(ReadModel):
     session: str | None
     turn: int | None
     snippet: str
+
+
+class GuideRow(ReadModel):
+    """One entry of the field guide; `scope` is empty for the whole repository."""
+
+    id: str
+    claim: str
+    scope: str
+    evidence: str
+    run: str
+    task: str
+    attempt: int
+    added_at: str
+    used_at: str | None
+    expires_at: str
+    pinned: bool
+    flags: tuple[str, ...]
+
+
+class EndedGuideRow(ReadModel):
+    """An entry that ended: `cause` says why, `run` is the one that ended it, empty for a person or the rules."""
+
+    id: str
+    cause: str
+    at: str
+    run: str
+    evidence: str
+    why: str
+
+
+class MemoryDocument(Document, schema="orchestrate.memory/1"):
+    """The output of `memory list`, `drop` and `pin`: the field guide as it is now; `place` is its file."""
+
+    place: str
+    entries: tuple[GuideRow, ...]
+    ended: tuple[EndedGuideRow, ...]
+
+
+class MemoryEntryDocument(Document, schema="orchestrate.memory-entry/1"):
+    """The output of `memory show`."""
+
+    entry: GuideRow
+
+
+class MemoryDiffDocument(Document, schema="orchestrate.memory-diff/1"):
+    """The output of `memory diff`: what a run added to the field guide, ended, and said that it used."""
+
+    run: str
+    added: tuple[GuideRow, ...]
+    ended: tuple[EndedGuideRow, ...]
+    used: tuple[str, ...]
+    refused: tuple["RefusedGuideRow", ...]
+
+
+class RefusedGuideRow(ReadModel):
+    """A proposal that is not in the field guide; `reason` is a rule's, or `not-accepted`."""
+
+    id: str
+    claim: str
+    reason: str

@@ -1,6 +1,5 @@
 """The field guide over several runs: what one learnt the next is told, with its evidence, and nothing else is."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from orchestrator.memory.guide_document import GuideDocument
 from orchestrator.memory.guide_file import GuideFile
 from orchestrator.project.options import Options
 from orchestrator.scratch_runs.replay import replay_run
-from tests.running.goals import Bench, status
+from tests.running.goals import Bench, When, status
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, uses, writes
 
@@ -128,4 +127,31 @@ async def test_what_did_not_land_or_was_not_accepted_is_not_in_the_guide(bench: 
     ended = await run_task(bench, "one", (), learned=[{"claim": CLAIM, "evidence": "change"}])
     assert status(ended, "one") == TaskStatus.MERGED
     assert read_guide(ended).entries == ()
-    assert not Path(GuideFile(ended.directory.path.parent.parent).path).exists()
+    assert read_guide(ended) == GuideDocument()
+
+
+async def test_a_run_that_died_before_it_wrote_the_guide_writes_it_when_it_goes_on(bench: Bench) -> None:
+    items = [
+        plans("root", {"key": "one"}),
+        writes("one", "one.txt", "one\n"),
+        ends("one", learned=[{"claim": CLAIM, "evidence": "change"}]),
+        accepts("one", "one:1:1"),
+        planner_ends(),
+        judges(),
+    ]
+
+    class Killed(BaseException):
+        """The end of the process, as far as the run can tell."""
+
+    def die(_event: object) -> None:
+        raise Killed
+
+    with pytest.raises(BaseExceptionGroup):
+        await bench.run(*items, when=When("memory.changed", die))
+    guide = GuideFile(next(bench.root.glob("state/*")))
+    assert guide.read_guide() == GuideDocument()
+    ended = await bench.resume(*items)
+    assert ended.exit_code == 0
+    assert [entry.claim for entry in guide.read_guide().entries] == [CLAIM]
+    kinds = [one.event.kind for one in read_all_events(ended.directory.journal)]
+    assert kinds.count("memory.changed") == 1

@@ -22,6 +22,8 @@ RAISING = (
     ("[hands]\n[hands.tiers]\n'a' = 3\n", "hands.tiers.a"),
     ("hands.read_only = ['/root']\n", "hands.read_only"),
     ("[hands]\nregistries = ['evil.example:443']\n", "hands.registries"),
+    ("[memory]\nmax_lines = 21\n", "memory.max_lines"),
+    ("[memory]\nexpire_days = 900\n", "memory.expire_days"),
     ("[hands]\nuid = 1\n", "hands.uid"),
     ("[roles.worker]\ntier = 2\n", "roles.worker.tier"),
     ("[roles.planner]\ntier = 1\n", "roles.planner.tier"),
@@ -169,3 +171,18 @@ def test_a_repository_may_have_less_of_its_own_rules_told(
     (repository / "orchestrate.toml").write_text(f"[rules]\n{text}\n")
     rules = load_config(repository, environ=environ).config.rules
     assert (rules.files, rules.max_chars) == (("AGENTS.md", "CLAUDE.md") if files is None else files, max_chars)
+
+
+def test_a_repository_may_have_less_memory(repository: Path, environ: dict[str, str]) -> None:
+    (repository / "orchestrate.toml").write_text('[memory]\nplace = "off"\nmax_lines = 3\n')
+    memory = load_config(repository, environ=environ).config.memory
+    assert (memory.place, memory.max_lines) == ("off", 3)
+
+
+def test_a_repository_does_not_switch_on_what_its_user_switched_off(repository: Path, environ: dict[str, str]) -> None:
+    own = Path(environ["XDG_CONFIG_HOME"]) / "orchestrate"
+    own.mkdir(parents=True)
+    (own / "config.toml").write_text('[memory]\nplace = "off"\n')
+    (repository / "orchestrate.toml").write_text('[memory]\nplace = "state"\n')
+    with pytest.raises(UsageProblem, match="memory.place may only be lowered"):
+        load_config(repository, environ=environ)

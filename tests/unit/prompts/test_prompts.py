@@ -23,7 +23,7 @@ EXAMPLES = {
     "surroundings": "Nothing that others decided or made is known to touch this task.",
     "ended": "<ended-0>\nstuck 3 replies in a row used no tool\n</ended-0>",
     "evidence": "<evidence-0>\nwhat landed meanwhile changed the same lines in shop/cart.py\n</evidence-0>",
-    "guide": "<field-guide-0>\n- g1f2e3d4c [shop/**] totals are cents (commit 0f3a9b12c4d5; 3 days old)\n</field-guide-0>",
+    "guide": "<field-guide-0>\n- g1f2e3d4c [shop/**] totals are cents (commit 0f3a9b12c4d5)\n</field-guide-0>",
     "proposals": "<proposals-0>\n- cart:1:1 [shop/**]: totals are cents (commit 0f3a9b12c4d5)\n</proposals-0>",
     "examples": "A test of the project, tests/test_cart.py\n<test-0>\nassert True\n</test-0>",
     "file": "<test-0>\nassert Cart().total() == 1\n</test-0>",
