@@ -11,14 +11,17 @@ from orchestrator.domain.event.memory import GuideRead
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.memory.entry import EntryRetirement, EvidenceKind
 from orchestrator.domain.run.state import RunState
+from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import SystemClock
-from orchestrator.memory.guide_document import GuideDocument
-from orchestrator.memory.guide_file import GuideFile
+from orchestrator.memory.guide_document import NO_GUIDE, GuideDocument, parse_guide
+from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile
 from orchestrator.memory.lifecycle import find_retirement_cause
 from orchestrator.project.options import ProjectContext
 from worktrees.git import Git
 from worktrees.object_store.commit_names import find_commit
-from worktrees.object_store.trees import map_tree
+from worktrees.object_store.trees import list_tree, map_tree, read_blobs
+
+_FILE_MODES = frozenset({"100644", "100755"})
 
 
 def open_field_guide(state_directory: Path, state: RunState, config: Config) -> GuideFile | None:
@@ -40,10 +43,41 @@ async def read_guide_events(project: ProjectContext, base: CommitId) -> Sequence
     config = project.config
     if config.memory.place == "off" or config.hands.without_sandbox:
         return ()
-    guide = await to_thread.run_sync(GuideFile(project.state.path).read_guide)
+    file, git = GuideFile(project.state.path), project.repository.git
+    if config.memory.place == "repository":
+        guide = await _read_committed_guide(git, base, file)
+    else:
+        guide = await to_thread.run_sync(file.read_guide)
     if not guide.entries:
         return ()
-    return (await build_guide_event(project.repository.git, base, guide),)
+    return (await build_guide_event(git, base, guide),)
+
+
+async def _read_committed_guide(git: Git, base: CommitId, file: GuideFile) -> GuideDocument:
+    """Return what people committed, as it stands beside the state by now: without what has ended since."""
+    committed = await read_committed_guide(git, base)
+    merged = await to_thread.run_sync(file.merge_guide, committed)
+    names = {entry.id for entry in committed.entries}
+    return GuideDocument(entries=tuple(entry for entry in merged.entries if entry.id in names))
+
+
+async def read_committed_guide(git: Git, commit: CommitId) -> GuideDocument:
+    """Return the field guide in a commit; an empty one without a file.
+
+    Raises:
+        EnvironmentProblem: the file is no field guide.
+    """
+    for entry in await list_tree(git, commit, (REPOSITORY_FILE,)):
+        if entry.path == REPOSITORY_FILE and entry.mode in _FILE_MODES:
+            content = (await read_blobs(git, (entry.oid,)))[entry.oid]
+            try:
+                return parse_guide(content)
+            except ValueError as error:
+                where = f"{REPOSITORY_FILE} in commit {commit[:12]}"
+                raise EnvironmentProblem(
+                    f"{where} is no field guide ({error}): mend and commit it, or set place under [memory] to state"
+                ) from error
+    return NO_GUIDE
 
 
 async def build_guide_event(git: Git, base: CommitId, guide: GuideDocument) -> GuideRead:

@@ -6,11 +6,14 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 
-GuidePlace = Literal["off", "state"]
+GuidePlace = Literal["off", "state", "repository"]
 
 
 class MemorySettings(FrozenModel):
-    """`[memory]`. Runs that began before there was it have no memory."""
+    """`[memory]`. Runs that began before there was it have no memory.
+
+    With the place `repository` a run is told only what people committed; what it learns waits beside its state.
+    """
 
     place: GuidePlace = "off"
     max_lines: Annotated[int, Field(ge=0, le=200)] = 20

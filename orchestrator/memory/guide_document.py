@@ -120,6 +120,16 @@ def apply_changes(
     return GuideDocument(entries=tuple(entries.values()), ended=tuple(ended.values())[-_MAX_ENDED:])
 
 
+def merge_guides(guide: GuideDocument, other: GuideDocument) -> GuideDocument:
+    """Return a guide with the entries and ends of another one; what ended in either has ended, unless it is pinned."""
+    entries = {entry.id: entry for entry in (*other.entries, *guide.entries)}
+    ended = {one.entry: one for one in (*other.ended, *guide.ended)}
+    for name in ended:
+        if name in entries and not entries[name].is_pinned:
+            del entries[name]
+    return GuideDocument(entries=tuple(entries.values()), ended=tuple(ended.values())[-_MAX_ENDED:])
+
+
 def _is_renewed(entry: GuideEntry, retirement: EntryRetirement) -> bool:
     """Return True if another run used an expired entry while this one was on its way."""
     return retirement.cause == RetirementCause.EXPIRED and entry.expires_at > retirement.at

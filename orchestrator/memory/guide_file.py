@@ -12,7 +12,14 @@ from orchestrator.domain.event.memory import GuideChanged
 from orchestrator.domain.ids import RunId
 from orchestrator.domain.memory.entry import EntryRetirement, RetirementCause
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.memory.guide_document import NO_GUIDE, GuideDocument, apply_changes, format_guide, parse_guide
+from orchestrator.memory.guide_document import (
+    NO_GUIDE,
+    GuideDocument,
+    apply_changes,
+    format_guide,
+    merge_guides,
+    parse_guide,
+)
 from worktrees.durable_files import write_durably
 from worktrees.locks.file_lock import wait_for_file_lock
 from worktrees.safety.descriptors import hold_descriptor
@@ -20,6 +27,8 @@ from worktrees.safety.private_directory import create_private_directory
 
 GUIDE_FILE = "field-guide.toml"
 """The file below a repository's state directory."""
+REPOSITORY_FILE = f".orchestrate/{GUIDE_FILE}"
+"""The file in the repository that people commit."""
 _LOCK_FILE = "field-guide.lock"
 _PATIENCE_S = 60.0
 _LOG = logging.getLogger(__name__)
@@ -68,6 +77,16 @@ class GuideFile:
             return apply_changes(guide, run, changes, now, self._limits)
 
         await to_thread.run_sync(self._change, apply_to_guide)
+
+    def merge_guide(self, other: GuideDocument) -> GuideDocument:
+        """Bring what another guide holds into this one, and return the result. Blocks; raises as `write_changes`."""
+
+        def merge_into_guide(guide: GuideDocument) -> GuideDocument:
+            return merge_guides(guide, other)
+
+        if other != NO_GUIDE:
+            self._change(merge_into_guide)
+        return self.read_guide()
 
     def drop_entry(self, name: str, now: datetime) -> None:
         """End an entry because a person says so; it does not come back by itself. Blocks.
@@ -126,3 +145,24 @@ def require_entry(guide: GuideDocument, name: str) -> None:
         raise UsageProblem(
             f"the field guide has no entry {name!r}{ended}: `orchestrate memory list` shows those it has"
         )
+
+
+def write_repository_guide(root: Path, guide: GuideFile) -> Path:
+    """Write a guide, and what the file in the checkout held, into that file; return its path. Blocks.
+
+    Raises:
+        EnvironmentProblem: one of the two cannot be read or written, or the file in the checkout is a link.
+    """
+    path = root / REPOSITORY_FILE
+    if path.parent.is_symlink() or path.is_symlink():
+        raise EnvironmentProblem(f"the field guide {path} cannot be written (it is a link): mend it, or move it away")
+    try:
+        held = parse_guide(path.read_bytes()) if path.exists() else NO_GUIDE
+        merged = guide.merge_guide(held)
+        path.parent.mkdir(exist_ok=True)
+        write_durably(path, format_guide(merged), 0o666)
+    except (OSError, ValueError) as error:
+        raise EnvironmentProblem(
+            f"the field guide {path} cannot be written ({error}): mend it, or move it away"
+        ) from error
+    return path

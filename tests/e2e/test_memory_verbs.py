@@ -6,10 +6,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from orchestrator.domain.event.memory import GuideChanged
-from orchestrator.domain.ids import RunId
+from orchestrator.domain.event.memory import EntriesProposed, GuideChanged
+from orchestrator.domain.event.run import IterationStarted, RunStarted
+from orchestrator.domain.event.work import TaskCreated
+from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TreeId
+from orchestrator.domain.memory.entry import EntryRetirement, GuideProposal, ProposalRefusal, RetirementCause
+from orchestrator.engine.goal.planning import build_root_task
+from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import StateDirectory
-from orchestrator.memory.guide_file import GuideFile
+from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile
 from tests.running.cli import Finished
 from tests.running.in_process import orchestrate
 from tests.running.projects import git
@@ -25,6 +30,7 @@ def repository(tmp_path: Path) -> Path:
     place = tmp_path / "project"
     place.mkdir()
     git(place, "init", "-q")
+    git(place, "commit", "-q", "--allow-empty", "-m", "first")
     guide = GuideFile(StateDirectory.locate_for(place, str(tmp_path / "state")).path)
     anyio.run(guide.write_changes, RunId("r"), GuideChanged(added=(ENTRY, learn("r", 1))), NOW)
     return place
@@ -59,3 +65,52 @@ def test_an_empty_guide_says_where_entries_come_from(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     done = orchestrate("memory", "list", "--state", str(tmp_path / "s"), cwd=tmp_path)
     assert done.out == "The field guide has no entry: runs add what their judges accept.\n"
+
+
+def test_the_guide_is_written_into_the_checkout_for_people_to_commit(repository: Path) -> None:
+    assert memory(repository, "write").code == 0
+    assert ENTRY.claim in (repository / REPOSITORY_FILE).read_text()
+
+
+def test_gc_keeps_the_guide(repository: Path) -> None:
+    state = str(repository.parent / "state")
+    assert orchestrate("gc", "--runs", "--state", state, cwd=repository).code == 0
+    assert len(json.loads(memory(repository, "list", "--json").out)["entries"]) == 2
+
+
+def test_a_diff_says_what_a_run_added_ended_used_and_proposed_in_vain(repository: Path) -> None:
+    directory = StateDirectory.locate_for(repository, str(repository.parent / "state")).get_run("20260501-120000-ab12")
+    anyio.run(write_journal, directory.path)
+    done = memory(repository, "diff")
+    assert done.out.splitlines() == [
+        f"+ {ENTRY.id}  [shop/**] totals are cents (commit aaaaaaaaaaaa)",
+        "- g0  ended, contradicted: they are floats",
+        "  g1  used",
+        "  root:1:1  refused, no-evidence: x",
+        "  root:1:2  refused, not-accepted: y",
+    ]
+    assert json.loads(memory(repository, "diff", "--run", "ab12", "--json").out)["used"] == ["g1"]
+
+
+async def write_journal(place: Path) -> None:
+    """A run that changed the guide, as its journal tells."""
+    place.parent.mkdir(parents=True)
+    base = CommitId("a" * 40)
+    started = RunStarted(
+        run=RunId(place.name), mode="goal", goal="g", started_at=NOW, repository="/r", base=base,
+        base_tree=TreeId(base), branch="b", target="main", settings={},
+    )  # fmt: skip
+    ended = EntryRetirement(entry="g0", cause=RetirementCause.CONTRADICTED, at=NOW, why="they are floats")
+    vain = (
+        GuideProposal(id="root:1:1", claim="x", refusal=ProposalRefusal.NO_EVIDENCE),
+        GuideProposal(id="root:1:2", claim="y"),
+    )
+    journal = Journal(place, SystemClock())
+    await journal.append(
+        started,
+        IterationStarted(number=1),
+        TaskCreated(task=ROOT_TASK, spec=build_root_task("g")),
+        EntriesProposed(task=ROOT_TASK, number=1, proposals=vain, used=("g1",)),
+        GuideChanged(added=(ENTRY,), retired=(ended,), used=("g1",)),
+    )
+    journal.close()

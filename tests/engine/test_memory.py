@@ -14,7 +14,7 @@ from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.memory.guide_document import GuideDocument
-from orchestrator.memory.guide_file import GuideFile
+from orchestrator.memory.guide_file import GuideFile, write_repository_guide
 from orchestrator.project.options import Options
 from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench, When, status
@@ -39,7 +39,12 @@ def accepts(task: str, *ids: str) -> ScriptedReply:
 
 
 async def run_task(
-    bench: Bench, name: str, accepted: tuple[str, ...] = (), *more: ScriptedReply, **report: Any
+    bench: Bench,
+    name: str,
+    accepted: tuple[str, ...] = (),
+    *more: ScriptedReply,
+    memory: dict[str, Any] | None = None,
+    **report: Any,
 ) -> RunExit:
     """A run of one task whose report has these fields."""
     return await bench.run(
@@ -50,7 +55,7 @@ async def run_task(
         accepts(name, *accepted),
         planner_ends(),
         judges(),
-        env={"share": []},
+        memory=memory or {},
     )
 
 
@@ -155,3 +160,25 @@ async def test_a_run_that_died_before_it_wrote_the_guide_writes_it_when_it_goes_
     assert [entry.claim for entry in guide.read_guide().entries] == [CLAIM]
     kinds = [one.event.kind for one in read_all_events(ended.directory.journal)]
     assert kinds.count("memory.changed") == 1
+
+
+@pytest.mark.extended
+async def test_from_the_repository_a_run_is_told_what_people_committed_and_no_more(bench: Bench) -> None:
+    where = {"memory": {"place": "repository"}}
+    first = await run_task(bench, "one", ("one:1:1",), learned=[{"claim": CLAIM, "evidence": "change"}], **where)
+    git(bench.repository, "merge", "-q", "--ff-only", first.state.run.branch)
+    second = await run_task(bench, "two", **where)
+    assert second.state.memory.guide == ()
+
+    guide = GuideFile(first.directory.path.parent.parent)
+    write_repository_guide(bench.repository, guide)
+    third = await run_task(bench, "three", **where)
+    assert third.state.memory.guide == ()
+    git(bench.repository, "add", ".orchestrate")
+    git(bench.repository, "commit", "-qm", "what runs learnt")
+    fourth = await run_task(bench, "four", **where)
+    [entry] = fourth.state.memory.guide
+    assert entry.claim == CLAIM
+    guide.drop_entry(entry.id, entry.added_at)
+    fifth = await run_task(bench, "five", **where)
+    assert fifth.state.memory.guide == ()

@@ -184,5 +184,5 @@ def test_a_repository_does_not_switch_on_what_its_user_switched_off(repository: 
     own.mkdir(parents=True)
     (own / "config.toml").write_text('[memory]\nplace = "off"\n')
     (repository / "orchestrate.toml").write_text('[memory]\nplace = "state"\n')
-    with pytest.raises(UsageProblem, match="memory.place may only be lowered"):
+    with pytest.raises(UsageProblem, match=r"memory\.place may only be lowered"):
         load_config(repository, environ=environ)

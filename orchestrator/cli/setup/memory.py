@@ -16,11 +16,11 @@ from orchestrator.cli.documents import (
     RefusedGuideRow,
 )
 from orchestrator.cli.output import print_document
-from orchestrator.cli.run_lookup import find_state_directory
+from orchestrator.cli.run_lookup import find_checkout_root, find_state_directory
 from orchestrator.domain.memory.entry import EntryRetirement, GuideEntry, MemoryState
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.memory.guide_document import GuideDocument
-from orchestrator.memory.guide_file import GuideFile, require_entry
+from orchestrator.memory.guide_file import GuideFile, require_entry, write_repository_guide
 
 
 @click.group("memory")
@@ -114,6 +114,21 @@ def pin_command(entry: str, off: bool, repo: Path, state: str, as_json: bool) ->
     """
     guide = GuideFile(find_state_directory(repo, state).path)
     guide.pin_entry(entry, is_pinned=not off)
+    _print_guide(guide, as_json)
+
+
+@memory_command.command("write")
+@common_options
+def write_command(repo: Path, state: str, as_json: bool) -> None:
+    """Write the field guide into the repository, for you to review and commit.
+
+    With place = "repository" under [memory] runs are told only what is committed there.
+
+    \b
+    orchestrate memory write && git diff .orchestrate
+    """
+    root, guide = find_checkout_root(repo), GuideFile(find_state_directory(repo, state).path)
+    write_repository_guide(root, guide)
     _print_guide(guide, as_json)
 
 

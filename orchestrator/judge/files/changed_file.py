@@ -122,7 +122,7 @@ _CONFIGURATION = PathGlobs(
         *("jest.config.*", "vitest.config.*", "playwright.config.*", ".taprc", "phpunit.xml*"),
         *("/.github/**", "/.gitlab-ci.yml", "/.gitlab/**", "/.circleci/**", "/.ci/**", "/.travis.yml", "/Jenkinsfile"),
         *("/azure-pipelines.yml", "/.pre-commit-config.yaml", ".gitattributes", ".gitmodules"),
-        f"/{PROJECT_FILE}",
+        *(f"/{PROJECT_FILE}", "/.orchestrate/**"),
         *("*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", ".npmrc", "pip.conf"),
     )
 )

@@ -23,6 +23,7 @@ _SETTINGS_FILES = PathGlobs(
 _AGENT_FILES = PathGlobs(
     (
         *("AGENTS.md", "AGENTS.*.md", "CLAUDE.md", "CLAUDE.*.md", "GEMINI.md", ".cursorrules", ".windsurfrules"),
+        "/.orchestrate/field-guide.toml",
         *(
             ".clinerules",
             ".cursor/rules/**",

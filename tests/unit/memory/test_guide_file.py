@@ -22,7 +22,7 @@ from orchestrator.domain.memory.entry import (
 )
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.memory.guide_document import GuideDocument, format_guide, parse_guide
-from orchestrator.memory.guide_file import GuideFile
+from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile, write_repository_guide
 from orchestrator.memory.lifecycle import find_retirement_cause
 from tests.unit.memory.test_index import NOW, entry
 
@@ -129,6 +129,27 @@ def test_a_damaged_guide_is_named_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="move it away"):
         guide.drop_entry("x", NOW)
     assert guide.path.read_text() == "[[entry]]\nid = 3\n"
+
+
+def test_the_guide_in_a_checkout_gets_what_is_new_and_loses_what_ended(tmp_path: Path) -> None:
+    mine, theirs, root = GuideFile(tmp_path / "mine"), GuideFile(tmp_path / "theirs"), tmp_path / "checkout"
+    root.mkdir()
+    mine.merge_guide(GuideDocument(entries=(learn("r", 0), learn("r", 1))))
+    path = write_repository_guide(root, mine)
+    theirs.merge_guide(GuideDocument(entries=(learn("s", 0),)))
+    assert write_repository_guide(root, theirs) == path
+    assert list_claims(theirs) == ["r 0", "r 1", "s 0"]
+    mine.drop_entry(learn("r", 0).id, NOW)
+    write_repository_guide(root, mine)
+    write_repository_guide(root, theirs)
+    assert sorted(one.claim for one in parse_guide(path.read_bytes()).entries) == ["r 1", "s 0"]
+
+
+def test_a_guide_in_a_checkout_that_is_a_link_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / ".orchestrate").mkdir()
+    (tmp_path / REPOSITORY_FILE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(EnvironmentProblem, match="it is a link"):
+        write_repository_guide(tmp_path, GuideFile(tmp_path / "state"))
 
 
 _WORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=50)
