@@ -69,7 +69,7 @@ async def test_a_conversation_that_goes_on_is_not_told_again_and_can_search(jour
 
 
 async def use(tool: AnyTool, **arguments: object) -> str:
-    return (await tool.run(tool.arguments.model_validate(arguments))).observation
+    return (await tool.run(tool.arguments.model_validate(arguments))).text
 
 
 async def test_a_search_of_memory_finds_entries_by_their_words(journal: Journal) -> None:
