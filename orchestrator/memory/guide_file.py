@@ -21,6 +21,7 @@ from orchestrator.memory.guide_document import (
     parse_guide,
 )
 from worktrees.durable_files import write_durably
+from worktrees.errors import LockTimeout
 from worktrees.locks.file_lock import wait_for_file_lock
 from worktrees.safety.descriptors import hold_descriptor
 from worktrees.safety.private_directory import create_private_directory
@@ -124,7 +125,7 @@ class GuideFile:
                 after = change(before)
                 if after != before:
                     write_durably(self.path, format_guide(after))
-        except OSError as error:
+        except (OSError, LockTimeout) as error:
             raise EnvironmentProblem(f"the field guide {self.path} cannot be written: {error}") from error
 
     @contextmanager

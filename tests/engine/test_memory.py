@@ -73,7 +73,8 @@ async def read_briefs(ended: RunExit) -> dict[str, str]:
     return found
 
 
-async def test_a_second_run_is_told_what_the_first_learnt_with_its_evidence_until_one_contradicts_it(
+@pytest.mark.extended
+async def test_a_second_run_is_told_what_the_first_learnt_until_one_contradicts_it(
     bench: Bench,
 ) -> None:
     learned = [{"claim": CLAIM, "evidence": "change", "scope": "*.txt"}, {"claim": "nothing shows this"}]
@@ -97,9 +98,43 @@ async def test_a_second_run_is_told_what_the_first_learnt_with_its_evidence_unti
     assert guide.entries == ()
     [ended] = guide.ended
     assert (ended.entry, ended.cause, ended.run) == (entry.id, RetirementCause.CONTRADICTED, second.state.run.run)
+
+
+@pytest.mark.extended
+async def test_a_run_that_was_told_of_earlier_ones_replays_to_the_letter(bench: Bench) -> None:
+    learned = [{"claim": CLAIM, "evidence": "change"}]
+    first = await run_task(bench, "one", ("one:1:1",), learned=learned)
+    [entry] = read_guide(first).entries
+    await run_task(bench, "two", ("two:1:1",), learned=[{"claim": "another", "evidence": "change"}], used=[entry.id])
     options = Options(bench.repository, {"state": {"dir": str(bench.root / "state")}})
     report = await replay_run(options, None, ReplayOptions())
     assert (report.is_same, report.is_whole) == (True, True), report.divergences
+    assert len(read_guide(first).entries) == 2
+
+
+@pytest.mark.extended
+async def test_what_a_planner_learnt_is_accepted_by_the_judge_of_the_whole(bench: Bench) -> None:
+    findings = [{"id": name, "met": True, "evidence": "the receipts of gate"} for name in ("goal", "gate")]
+    base = git(bench.repository, "rev-parse", "HEAD").strip()
+    learned = [{"claim": CLAIM, "evidence": base[:10]}, {"claim": "a planner changes nothing", "evidence": "change"}]
+    ended = await bench.run(
+        plans("root", {"key": "one"}),
+        writes("one", "one.txt", "one\n"),
+        ends("one"),
+        accepts("one"),
+        uses("planner", "root", "finish", summary="done", learned=learned),
+        uses(
+            "judge",
+            "root",
+            "submit_verdict",
+            decision="done",
+            findings=findings,
+            accepted=["root:2:1", "root:2:2"],
+        ),
+    )
+    assert ended.exit_code == 0
+    [entry] = read_guide(ended).entries
+    assert (entry.claim, entry.evidence.id, entry.author.task) == (CLAIM, base, "root")
 
 
 async def test_words_of_files_tools_and_commits_make_no_entry_and_a_claim_without_evidence_none_either(

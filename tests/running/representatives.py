@@ -34,6 +34,7 @@ REPRESENTATIVES = {
     "engine/test_honest_changes.py::test_an_honest_change_lands_as_it_was_made": 2,
     "engine/test_honest_changes.py::test_there_are_forty_of_them_and_no_two_change_the_same_file": 1,
     "engine/test_kinds_of_gates.py::test_every_kind_of_gate_judges_by_what_it_can_tell": 1,
+    "engine/test_memory.py::test_a_second_run_is_told_what_the_first_learnt_until_one_contradicts_it": 1,
     "engine/test_random_runs.py::test_whatever_a_model_does_only_green_lands_and_nothing_is_lost": 1,
     "engine/test_replay.py::test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody": 1,
     # Attacks that change what a test says.

@@ -55,7 +55,7 @@ _ENTRIES = st.lists(
         is_pinned=st.booleans(),
         flags=st.lists(st.text(max_size=400), max_size=3).map(tuple),
     ),
-    max_size=30,
+    max_size=12,
 )
 
 
