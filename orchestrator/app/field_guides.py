@@ -18,8 +18,8 @@ from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile
 from orchestrator.memory.lifecycle import find_retirement_cause
 from orchestrator.project.options import ProjectContext
 from worktrees.git import Git
-from worktrees.object_store.commit_names import find_commit
-from worktrees.object_store.trees import list_tree, map_tree, read_blobs
+from worktrees.object_store.packs import find_existing_objects
+from worktrees.object_store.trees import list_paths, list_tree, read_blobs
 
 _FILE_MODES = frozenset({"100644", "100755"})
 
@@ -82,11 +82,9 @@ async def read_committed_guide(git: Git, commit: CommitId) -> GuideDocument:
 
 async def build_guide_event(git: Git, base: CommitId, guide: GuideDocument) -> GuideRead:
     """Return what a run that begins at `base` is told, and which entries nothing holds up any more."""
-    now, paths = SystemClock().now(), tuple(await map_tree(git, base))
-    lost = set[str]()
-    for entry in guide.entries:
-        if entry.evidence.kind == EvidenceKind.COMMIT and await find_commit(git, entry.evidence.id) is None:
-            lost.add(entry.evidence.id)
+    now, paths = SystemClock().now(), await list_paths(git, base)
+    named = {entry.evidence.id for entry in guide.entries if entry.evidence.kind == EvidenceKind.COMMIT}
+    lost = named - (await find_existing_objects(git, named)).keys()
     kept, retired = [], []
     for entry in guide.entries:
         cause = find_retirement_cause(entry, now, paths, lost)

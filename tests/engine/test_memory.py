@@ -1,5 +1,6 @@
 """The field guide over several runs: what one learnt the next is told, with its evidence, and nothing else is."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.memory import EntriesProposed
 from orchestrator.domain.event.work import SessionStarted
-from orchestrator.domain.memory.entry import ProposalRefusal, RetirementCause
+from orchestrator.domain.memory.entry import EntryEvidence, EvidenceKind, ProposalRefusal, RetirementCause
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
@@ -20,6 +22,7 @@ from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench, When, status
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, uses, writes
+from tests.unit.memory.test_index import entry
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
@@ -104,8 +107,8 @@ async def test_a_second_run_is_told_what_the_first_learnt_until_one_contradicts_
 async def test_a_run_that_was_told_of_earlier_ones_replays_to_the_letter(bench: Bench) -> None:
     learned = [{"claim": CLAIM, "evidence": "change"}]
     first = await run_task(bench, "one", ("one:1:1",), learned=learned)
-    [entry] = read_guide(first).entries
-    await run_task(bench, "two", ("two:1:1",), learned=[{"claim": "another", "evidence": "change"}], used=[entry.id])
+    [known] = read_guide(first).entries
+    await run_task(bench, "two", ("two:1:1",), learned=[{"claim": "another", "evidence": "change"}], used=[known.id])
     options = Options(bench.repository, {"state": {"dir": str(bench.root / "state")}})
     report = await replay_run(options, None, ReplayOptions())
     assert (report.is_same, report.is_whole) == (True, True), report.divergences
@@ -161,6 +164,28 @@ async def test_words_of_files_tools_and_commits_make_no_entry_and_a_claim_withou
     [review] = [text for session, text in (await read_briefs(ended)).items() if session.startswith("review")]
     assert "one:1:3" in review
     assert "the harness noticed: speaks to agents" in review
+
+
+async def test_an_entry_whose_evidence_or_files_are_gone_is_told_to_nobody_and_ends(bench: Bench) -> None:
+    state = StateDirectory.locate_for(bench.repository, str(bench.root / "state"))
+    lasts = datetime.now(UTC) + timedelta(days=9)
+    here = EntryEvidence(kind=EvidenceKind.COMMIT, id=git(bench.repository, "rev-parse", "HEAD"))
+    entries = (
+        entry("lost", expires_at=lasts),
+        entry("nowhere", evidence=here, scope="no/such/**", expires_at=lasts),
+        entry("old", evidence=here),
+        entry("good", evidence=here, scope="**/*.py", expires_at=lasts),
+    )
+    GuideFile(state.path).merge_guide(GuideDocument(entries=entries))
+    ended = await bench.run(uses("planner", "root", "finish", summary="nothing to do"))
+    assert [one.id for one in ended.state.memory.guide] == ["good"]
+    guide = read_guide(ended)
+    assert [one.id for one in guide.entries] == ["good"]
+    assert {one.entry: one.cause for one in guide.ended} == {
+        "lost": RetirementCause.EVIDENCE_GONE,
+        "nowhere": RetirementCause.SCOPE_GONE,
+        "old": RetirementCause.EXPIRED,
+    }
 
 
 async def test_what_did_not_land_or_was_not_accepted_is_not_in_the_guide(bench: Bench) -> None:

@@ -50,6 +50,11 @@ async def list_files_named(git: Git, treeish: str, names: Collection[str]) -> tu
     return tuple(found)
 
 
+async def list_paths(git: Git, treeish: str) -> tuple[str, ...]:
+    """Return the paths of a tree's files; no object but trees is read."""
+    return tuple(split_records(await git.run_text("ls-tree", "-r", "-z", "--name-only", "--full-tree", treeish)))
+
+
 async def map_tree(git: Git, treeish: str) -> dict[str, str]:
     """Return the object id of every entry of a tree by its path."""
     return {entry.path: entry.oid for entry in await list_tree(git, treeish)}
