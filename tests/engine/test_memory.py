@@ -76,7 +76,6 @@ async def read_briefs(ended: RunExit) -> dict[str, str]:
     return found
 
 
-@pytest.mark.extended
 async def test_a_second_run_is_told_what_the_first_learnt_until_one_contradicts_it(
     bench: Bench,
 ) -> None:
