@@ -9,8 +9,8 @@ from anyio import to_thread
 
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
+from orchestrator.app.role_wiring import build_role_context
 from orchestrator.app.run_creation import require_models
-from orchestrator.app.wiring import build_role_context
 from orchestrator.config.model import Config
 from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.ids import CommitId, Purpose

@@ -1,12 +1,11 @@
 """Open a run: put lock, journal, hands, gate, forge and roles together, and take them down again."""
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 
 from anyio import to_thread
 
@@ -15,14 +14,14 @@ from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import open_field_guide
 from orchestrator.app.journaled_hands import JournaledHands
+from orchestrator.app.role_wiring import build_role_context, count_model_replies, list_provider_pauses
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
-from orchestrator.config.model import BudgetSettings, Config
+from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
-from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
-from orchestrator.domain.ids import TaskId, TreeId
+from orchestrator.domain.ids import TreeId
 from orchestrator.domain.recipe.model import Recipe, RecipeEnv, require_valid_recipe, select_environment
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
@@ -55,10 +54,9 @@ from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
-from orchestrator.ports.ledger import Clock, Ledger
+from orchestrator.ports.ledger import Clock
 from orchestrator.ports.model_client import ModelClient
-from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
-from orchestrator.project.options import build_grant, build_litellm_client, build_provider_rules, build_retry_policy
+from orchestrator.project.options import build_grant, build_litellm_client, build_retry_policy
 from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
@@ -340,7 +338,7 @@ class _RunOpening:
         connect = partial(build_litellm_client, config)
         models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
         router = await self.stack.enter_async_context(models)
-        if pauses := tuple(_list_provider_pauses(journal.state)):
+        if pauses := tuple(list_provider_pauses(journal.state)):
             await journal.append(*pauses)
         sources = AgentSources(prompts, rules, codebase, has_memory)
         around = build_role_context(
@@ -356,49 +354,3 @@ class _RunOpening:
         return open_codebase(
             self.location.repository.git, state.run.base, place, self.config, is_unsafe=state.is_unsafe
         )
-
-
-def _list_provider_pauses(state: RunState) -> Iterator[Noticed]:
-    """Yield a notice for each pause that a provider asked for in an earlier process and that still holds."""
-    for pool, until in state.spend.provider_pauses.items():
-        if until > SystemClock().now():
-            when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
-            yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
-
-
-def build_role_context(
-    config: Config,
-    ledger: Ledger,
-    router: ModelRouter,
-    hooks: Hooks = NO_HOOKS,
-    budgets: Callable[[], BudgetSettings] | None = None,
-    tier_grants: TierGrants = DEFAULT_TIER_GRANTS,
-    *,
-    sources: AgentSources,
-) -> RoleContext:
-    """Return the context of the roles on the configured models.
-
-    `budgets` returns the current limits, where they may change during the run.
-    """
-    providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
-    caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
-    return RoleContext(
-        config,
-        ledger,
-        caller,
-        hooks,
-        sources.prompts,
-        tier_grants,
-        sources.rules,
-        sources.codebase,
-        sources.has_memory,
-    )
-
-
-def count_model_replies(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
-    """Return how many answers and failures each role and task has had, by configured model, so that scripts go on."""
-    counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
-    for answered, count in state.spend.answer_counts.items():
-        role, task, model = answered.split(" ", 2)
-        counts.setdefault(model, Counter())[cast(Role, role), TaskId(task)] += count
-    return counts
