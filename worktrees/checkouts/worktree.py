@@ -1,16 +1,15 @@
 """One leased worktree. Its git directory is named from outside; nothing inside is asked what it is."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from operator import methodcaller
 from pathlib import Path
 
 from anyio import fail_after, to_thread
 
-from worktrees.checkouts import tree_checkout
+from worktrees.checkouts import file_search, tree_checkout
 from worktrees.checkouts.cleanup import chown_top_directory, chown_tree, remove_misfits
+from worktrees.checkouts.file_search import GLOB_ENVIRONMENT
 from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.errors import GitError
@@ -20,10 +19,7 @@ from worktrees.safety.removal import remove_below, remove_empty_directories
 
 _LONG_DELTA = 5000
 _GREP_TIMEOUT_S = 60.0
-_GREP_LINE = 1000
 _GREP_BYTES = 16 * 1024 * 1024
-_HIT = re.compile(rb"([^\0]+)\0(\d+)[\0:](.*)", re.DOTALL)
-_GLOB_ENVIRONMENT = {"GIT_LITERAL_PATHSPECS": "0"}
 _UNTRACKED = ("--others", "--exclude-standard")
 
 
@@ -117,24 +113,10 @@ class Worktree:
         Raises:
             GitError: the glob leaves the worktree, or it or the ignore rules take for ever.
         """
-        options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
-        listing = (
-            await tree_checkout.list_index_files(
-                self.git, *options, "--", *_build_pathspecs(glob), env=_GLOB_ENVIRONMENT
-            )
-        ).text
-        tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
-        for record in split_records(listing):
-            tagged.setdefault(record[0], set()).add(record[2:])
-        untracked = tagged["?"]
-        found = set()
-        for path in tagged["H"].difference(tagged["R"], *map(_list_parents, untracked)):
-            if untracked.isdisjoint(_list_parents(path)):  # a link may stand where the tree has a directory
-                found.add(path)
-        for path in untracked:
-            if not path.endswith("/"):
-                found.add(path)
-        return tuple(sorted(found))
+        listing = await tree_checkout.list_index_files(
+            self.git, *file_search.LIST_OPTIONS, "--", *file_search.build_pathspecs(glob), env=GLOB_ENVIRONMENT
+        )
+        return file_search.parse_listing(listing.text)
 
     async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """Return what is there and not tracked, sorted: what git ignores, or what it does not.
@@ -161,52 +143,15 @@ class Worktree:
         Raises:
             GitError: the pattern is no regular expression, or the search took too long.
         """
-        options = ("-n", "-I", "-E", "-z", "--untracked", "--no-textconv", f"--max-count={limit}", "-e", pattern)
+        options = file_search.build_search_options(pattern, limit)
         try:
             with fail_after(_GREP_TIMEOUT_S):
                 found = await self.git.run(
-                    *("grep", *options, "--", *_build_pathspecs(glob)),
+                    *("grep", *options, "--", *file_search.build_pathspecs(glob)),
                     ok=(0, 1),
-                    env=_GLOB_ENVIRONMENT,
+                    env=GLOB_ENVIRONMENT,
                     limit_bytes=_GREP_BYTES,
                 )
         except TimeoutError as error:
             raise GitError(f"searching for {pattern!r} took longer than {_GREP_TIMEOUT_S:.0f} s") from error
-        hits = filter(_HIT.match, found.stdout.split(b"\n")[:limit])
-        return tuple(map(_format_hit, hits))
-
-
-def _build_pathspecs(glob: str) -> tuple[str, ...]:
-    """Return the arguments that limit a git command to the files that fit a glob; none for all files.
-
-    `**` stands for any number of directories, `*`, `?` and `[…]` stay within one name. A glob without a slash fits
-    names in any directory; one that fits a directory stands for everything below it.
-
-    Raises:
-        GitError: the glob leaves the worktree.
-    """
-    parts = []
-    for part in glob.split("/"):
-        if part not in ("", "."):
-            parts.append(part)
-    if ".." in parts or "\0" in glob:
-        raise GitError(f"the glob {glob!r} leaves the worktree: give one relative to its top, without ..")
-    if parts in ([], ["**"], ["*"]):
-        return ()
-    is_name = len(parts) == 1 and not glob.startswith(("/", "./")) and not glob.endswith("/")
-    pattern = "/".join(["**", *parts] if is_name else parts)
-    return (f":(top,glob){pattern}", f":(top,glob){pattern.removesuffix('/**')}/**")
-
-
-def _list_parents(path: str) -> Iterator[str]:
-    """Yield the directories a path lies in, nearest first, without the root."""
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
-
-
-def _format_hit(line: bytes) -> str:
-    path, number, text = map(bytes.decode, _HIT.split(line, 1)[1:4], repeat("utf-8"), repeat("replace"))
-    if len(text) > _GREP_LINE:
-        text = f"{text[:_GREP_LINE]}…"
-    return f"{path}:{number}:{text}"
+        return tuple(map(":".join, file_search.parse_hits(found.stdout, limit)))
