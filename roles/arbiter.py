@@ -1,6 +1,6 @@
 """The arbiter: brings together two pieces of work that their workers could not, and belongs to neither side."""
 
-from orchestrator.config.roles import ModelSettings
+from orchestrator.config.roles import CommandingSettings
 from orchestrator.domain.chat import Role
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.ports.roles import ClashBrief, WorkBrief
@@ -15,7 +15,7 @@ class ModelArbiter(ModelWorker):
 
     role: Role = "arbiter"
 
-    def _choose_settings(self, _variant: str | None) -> ModelSettings:
+    def _choose_settings(self, _variant: str | None) -> CommandingSettings:
         return self._around.config.roles.get_arbiter_settings()
 
     def _choose_prompt(self, _brief: WorkBrief) -> str:

@@ -7,7 +7,6 @@ from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import build_list_tool, build_read_tool, build_search_tool
 from orchestrator.agent.tools.harness import build_recall_tool, build_submit_tool
-from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import GrantDecided, PlanRefused
 from orchestrator.domain.ids import SessionId, build_planning_session_id
@@ -17,7 +16,6 @@ from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits, check_plan
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import Handoff
-from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import GrantBrief, PlanningBrief, SessionFailure
@@ -33,6 +31,7 @@ from roles.brief_text import (
     format_slice,
 )
 from roles.codebase_brief import CodebaseBrief, build_looking_tools, describe_codebase
+from roles.command_tools import build_command_tools
 from roles.grant_decisions import decide_grant
 from roles.report_digest import ReportForm, format_report_digest
 from roles.role_context import RoleContext
@@ -80,7 +79,9 @@ class ModelPlanner:
                 build_search_tool(workspace),
                 build_read_tool(workspace),
                 *build_looking_tools(self._around, brief.commit),
-                *self._commands(workspace, tier),
+                *build_command_tools(
+                    self._around, self._around.config.roles.planner, workspace, tier, is_writing=False
+                ),
                 build_recall_tool(self._around.ledger),
                 *self._around.build_memory_tools(brief.task.id),
                 build_submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
@@ -99,14 +100,6 @@ class ModelPlanner:
     async def decide_grant(self, brief: GrantBrief) -> GrantDecided:
         """Return the decision on a wish for grants; it is in the ledger by then."""
         return await decide_grant(self._around, brief)
-
-    def _commands(self, workspace: Workspace, tier: Callable[[], Tier]) -> list[AnyTool]:
-        """Return a shell that can write nothing, where the user lets planners run commands."""
-        if tier() == Tier.FILES:
-            return []
-        hands = self._around.config.hands
-        output_bytes = hands.output_mb * 1024 * 1024
-        return [build_shell_tool(workspace, hands.command_timeout_s, output_bytes, tier, is_writing=False)]
 
     def _checker(self, brief: PlanningBrief) -> Callable[[Plan], Awaitable[tuple[str, ...]]]:
         async def find_plan_problems(plan: Plan) -> tuple[str, ...]:

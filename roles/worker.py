@@ -13,8 +13,7 @@ from orchestrator.agent.tools.harness import (
     build_request_tier_tool,
     build_submit_tool,
 )
-from orchestrator.agent.tools.shell import build_shell_tool
-from orchestrator.config.roles import ModelSettings
+from orchestrator.config.roles import CommandingSettings
 from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.refs import RunRefs
@@ -30,6 +29,7 @@ from prompts import PromptSource, fence_text
 from roles.brief_text import format_bullets, format_decisions, format_handoff, format_review
 from roles.clash_texts import describe_clash, format_change, format_landed_tasks, format_places
 from roles.codebase_brief import build_looking_tools
+from roles.command_tools import build_command_tools
 from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
@@ -69,13 +69,15 @@ class ModelWorker:
         tier = partial(self._around.tier_grants.get_tier, self.role, task.id)
         asking = [build_request_grant_tool(partial(self._request_grant, task.id))] if self._may_request(brief) else []
         looking = self._build_looking_tools(brief)
-        tools = index_tools(*asking, *looking, *self._tools(workspace, task.id, tier), *self._contest_tools(brief))
+        settings = self._choose_settings(attempt.variant or task.variant)
+        working = self._build_working_tools(settings, workspace, task.id, tier)
+        tools = index_tools(*asking, *looking, *working, *self._contest_tools(brief))
         goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
             id=attempt.session,
             role=self.role,
             task=task.id,
-            settings=self._choose_settings(attempt.variant or task.variant),
+            settings=settings,
             prompt=prompt.sha,
             system=prompt.render_text(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
             brief=self._write_brief(brief, goes_on),
@@ -130,7 +132,7 @@ class ModelWorker:
         other = run.tasks.get(said_on)
         return other is not None and other.status.is_reached
 
-    def _choose_settings(self, variant: str | None) -> ModelSettings:
+    def _choose_settings(self, variant: str | None) -> CommandingSettings:
         return self._around.config.roles.worker.get_variant(variant)
 
     def _choose_prompt(self, brief: WorkBrief) -> str:
@@ -139,11 +141,13 @@ class ModelWorker:
     def _write_brief(self, brief: WorkBrief, goes_on: bool) -> str:
         return _build_brief(self._around.prompts, brief, goes_on)
 
-    def _tools(self, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]) -> list[AnyTool]:
-        hands, ladder = self._around.config.hands, self._around.tier_grants
+    def _build_working_tools(
+        self, settings: CommandingSettings, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]
+    ) -> list[AnyTool]:
+        ladder = self._around.tier_grants
         looking: list[AnyTool] = [files.build_list_tool(workspace), files.build_search_tool(workspace)]
         if tier() > Tier.FILES:
-            looking = [build_shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
+            looking = build_command_tools(self._around, settings, workspace, tier)
             looking += [build_request_tier_tool(ladder, task)] if tier() < ladder.get_ceiling() else []
         return [
             *looking,

@@ -204,6 +204,7 @@ class ToolExecutor:
                 seconds=round(monotonic() - begun, 3),
                 network=shown.network,
                 stray_packets=shown.stray_packets,
+                program=shown.program,
             )
         if veto is None:
             await self._hooks.after_tool(number, index, call, shown)

@@ -137,7 +137,16 @@ _PLACE = ("api_base", "api_key_env")
 ROLE_NAMES = ("planner", "worker", "judge", "verifier", "arbiter")
 
 
-class PlannerSettings(ModelSettings):
+class CommandingSettings(ModelSettings):
+    """Settings of roles that may run commands. With `code_mode` they may write programs that use their tools.
+
+    Runs that began before there was such a thing go on without.
+    """
+
+    code_mode: bool = False
+
+
+class PlannerSettings(CommandingSettings):
     """`[roles.planner]`. With commands at all it can only read."""
 
     tier: Tier = Tier.FILES
@@ -155,10 +164,10 @@ def _inherit_worker(worker: Mapping[str, Any], variant: Mapping[str, Any]) -> di
     return merged
 
 
-class WorkerSettings(ModelSettings):
+class WorkerSettings(CommandingSettings):
     """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
 
-    variants: dict[str, ModelSettings] = Field(default_factory=dict)
+    variants: dict[str, CommandingSettings] = Field(default_factory=dict)
     escalate_to: tuple[str, ...] = ()
     tier: Tier = Tier.COMMANDS
 
@@ -181,7 +190,7 @@ class WorkerSettings(ModelSettings):
                 raise ValueError(f"escalate_to names the variant {name!r}, which [roles.worker.variants] does not have")
         return self
 
-    def get_variant(self, name: str | None) -> ModelSettings:
+    def get_variant(self, name: str | None) -> CommandingSettings:
         """Return the settings for a variant, or the usual worker's."""
         return self.variants[name] if name else self
 
@@ -291,7 +300,7 @@ def _build_no_verifier() -> VerifierSettings:
     return VerifierSettings.model_validate({**_NO_MODEL, "max_turns": 1, "when": "off"})
 
 
-class ArbiterSettings(ModelSettings):
+class ArbiterSettings(CommandingSettings):
     """`[roles.arbiter]`: who brings together what clashed. Without a model of its own it asks the judge's."""
 
 
@@ -310,7 +319,7 @@ class RoleSettings(FrozenModel):
     verifier: VerifierSettings = Field(default_factory=_build_no_verifier)
     arbiter: ArbiterSettings = Field(default_factory=_build_arbiter)
 
-    def get_arbiter_settings(self) -> ModelSettings:
+    def get_arbiter_settings(self) -> ArbiterSettings:
         """Return the arbiter's settings, with the judge's model, or else the worker's, if it has none of its own."""
         if self.arbiter.model:
             return self.arbiter

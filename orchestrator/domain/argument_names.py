@@ -8,6 +8,7 @@ OTHER_ARGUMENT_NAMES: Mapping[str, tuple[str, ...]] = {
     "old": ("old_string", "old_str", "old_text", "search"),
     "new": ("new_string", "new_str", "new_text", "replace"),
     "command": ("cmd", "script", "bash", "command_line"),
+    "code": ("program", "script", "source", "python"),
     "pattern": ("regex", "regexp", "query"),
     "query": ("pattern",),
     "glob": ("include", "glob_pattern", "pattern"),

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, model_validator
 from orchestrator.agent.tools.argument_names import read_other_names, rename_arguments
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.run.program_calls import ProgramCalls
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import ToolReach
 from orchestrator.errors import MalformedReply, ToolRefused
@@ -48,7 +49,7 @@ class ToolResult:
     """The answer of a tool to the model. A result with `final` set ends the session with that value.
 
     `network` is for the journal: what the tool reached of it, and what it was kept from.
-    `stray_packets` counts what a command tried to send and had no way out for.
+    `stray_packets` counts what a command tried to send and had no way out for; `program` are the calls of a program.
     """
 
     text: str
@@ -56,6 +57,7 @@ class ToolResult:
     final: object = None
     network: tuple[NetworkDecision, ...] = ()
     stray_packets: int = 0
+    program: ProgramCalls | None = None
 
 
 @dataclass(frozen=True)

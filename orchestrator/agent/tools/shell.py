@@ -38,7 +38,7 @@ def build_shell_tool(
             is_agent=True,
         )
         result, output = await run_and_read(workspace, command)
-        text = "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
+        text = describe_command_result(result, output)
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
     place = "the repository and /tmp" if is_writing else "/tmp"
@@ -51,6 +51,11 @@ _NETWORK = {
     Tier.REGISTRIES: "The network ends at the package registries",
     Tier.EVERYTHING: "The network is open",
 }
+
+
+def describe_command_result(result: CommandResult, output: str) -> str:
+    """Return how a command ended and what the network refused it, then its output."""
+    return "\n".join((_describe_ending(result), *_describe_refusals(result), output)).rstrip()
 
 
 def _describe_refusals(result: CommandResult) -> tuple[str, ...]:

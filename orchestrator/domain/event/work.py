@@ -11,6 +11,7 @@ from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.plan import Plan
+from orchestrator.domain.run.program_calls import ProgramCalls
 from orchestrator.domain.run.task import Attempt, EndCause, Exit, Handoff, Task, TaskStatus
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
@@ -276,6 +277,7 @@ class ToolReturned(TurnDone, kind="tool.returned"):
 
     `network` is what its command reached of the network, and what it was kept from.
     `stray_packets` counts what a command tried to send and had no way out for; old journals do not tell.
+    `program` are the calls of tools that a program of code mode made; None of other tools, and where none is known.
     """
 
     call_id: str
@@ -285,6 +287,7 @@ class ToolReturned(TurnDone, kind="tool.returned"):
     seconds: float
     network: tuple[NetworkDecision, ...] = ()
     stray_packets: int = 0
+    program: ProgramCalls | None = None
 
 
 class SnapshotTaking(TurnIntent, kind="snapshot.taking"):

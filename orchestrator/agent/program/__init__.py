@@ -1,0 +1,1 @@
+"""Code mode: a program of an agent's, and the typed module of tools that it imports, as both run in the sandbox."""
