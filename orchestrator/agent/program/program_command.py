@@ -12,12 +12,11 @@ from functools import cache
 from importlib import resources
 
 from orchestrator.agent.program.program_tools import MAX_RECORDED
-from orchestrator.domain.run.program_calls import ProgramCalls
+from orchestrator.domain.run.program_calls import PROGRAM_TOOLS, ProgramCalls, ProgramTool
 from orchestrator.hands.toolchain.interpreters import get_own_python
 
 RECORD_VARIABLE = "ORCHESTRATE_PROGRAM_RECORD"
 RECORD_FILE = "program-calls"
-TOOL_NAMES = ("read", "list_files", "search", "write", "edit", "run")
 _MAX_PATHS = 200
 _MAX_PATH_CHARS = 500
 _FROZEN_MODEL = "orchestrator.domain.frozen_model"
@@ -74,19 +73,19 @@ def read_program_calls(record: bytes | None) -> ProgramCalls | None:
     """Return the calls in a record, which anybody inside may have written; None where there is no record."""
     if record is None:
         return None
-    counts, paths = Counter[str](), dict[str, None]()
+    called, paths = Counter[str](), dict[str, None]()
     lines = record.splitlines()
     for line in lines[:MAX_RECORDED]:
         with suppress(ValueError, RecursionError):
             match json.loads(line):
-                case [str(tool), str(path)] if tool in TOOL_NAMES:
-                    counts[tool] += 1
+                case [str(tool), str(path)] if tool in PROGRAM_TOOLS:
+                    called[tool] += 1
                     if path:
                         paths[path[:_MAX_PATH_CHARS]] = None
+    counts: dict[ProgramTool, int] = {}
+    for known in PROGRAM_TOOLS:
+        if called[known]:
+            counts[known] = called[known]
     shown = tuple(paths)[:_MAX_PATHS]
-    return ProgramCalls(
-        counts=dict(sorted(counts.items())),
-        paths=shown,
-        more_paths=len(paths) - len(shown),
-        is_cut=len(lines) >= MAX_RECORDED,
-    )
+    more = len(paths) - len(shown)
+    return ProgramCalls(counts=counts, paths=shown, more_paths=more, is_cut=len(lines) >= MAX_RECORDED)

@@ -128,12 +128,21 @@ async def test_a_worker_is_told_its_task_and_what_it_alone_decides(journal: Jour
     assert [tool.name for tool in bench.model.requests[0].tools] == [
         "request_grant",
         "shell",
+        "program",
         "read",
         "edit",
         "write",
         "recall",
         "finish",
     ]
+
+
+async def test_without_code_mode_a_worker_has_a_shell_alone(journal: Journal) -> None:
+    bench = Bench(journal, worker_ends("reporting/csv"), worker={"code_mode": False})
+    await bench.roles.worker.work_on_task(working(), bench.workspace)
+    names = [tool.name for tool in bench.model.requests[0].tools]
+    assert "shell" in names
+    assert "program" not in names
 
 
 async def test_a_worker_that_begins_afresh_gets_evidence_and_report_as_data(journal: Journal) -> None:
