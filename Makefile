@@ -44,6 +44,7 @@ bench: $(STAMP)
 	CANDIDATES=100 $(BIN)/python -m bench.landing
 	$(BIN)/python -m bench.queue
 	$(BIN)/python -m bench.map
+	$(BIN)/python -m bench.code_mode
 	$(BIN)/python -m bench.tui
 
 setup: node terminal $(STAMP)
