@@ -3,10 +3,10 @@
     python -m bench.code_mode
     FILES=200 LINES=60 python -m bench.code_mode
 
-Both are whole conversations of a worker, with its prompts, all of its tools, the agent loop, a workspace and the sandbox;
-a script plays the model. Tokens are those of all requests of a conversation, as budgets estimate them before a call, with
-the tools' descriptions and the calls that the model writes. Calls are counted one in a reply, and eight in a reply, which
-saves most of what can be saved without code mode. Leaves with 1 if a program takes more than 10 % of either.
+Both are whole conversations of a worker, with its prompts, all of its tools, the agent loop, a workspace and the
+sandbox; a script plays the model. Tokens are those of all requests of a conversation, as budgets estimate them before a
+call, with the tools' descriptions and the calls that the model writes. Calls are made one in a reply, and eight in a
+reply, which saves most of what can be saved otherwise. Leaves with 1 if a program takes more than 10 % of either.
 """
 
 import os
@@ -49,13 +49,13 @@ def check_part_{number}_{part}(request: Request) -> Reply:
     return Reply(status=200, text="part {part}: " + request.describe(amount))
 
 '''
-PROGRAM = '''
+PROGRAM = """
 from tools import list_files, read
 for path in list_files("service", "handler_*.py"):
     for line in read(path).splitlines():
         if line.startswith("TIMEOUT_S") and line != "TIMEOUT_S = 30":
             print(path, line)
-'''
+"""
 
 
 def main() -> None:

@@ -215,6 +215,8 @@ def _(event: work.ToolReturned) -> str:
         words += f"; kept from {line}"
     if event.stray_packets:
         words += f"; {event.stray_packets} packets without a way out"
+    if event.program is not None and event.program.counts:
+        words += f"; called {', '.join(f'{tool} {count}' for tool, count in event.program.counts.items())}"
     return f"{words}: {event.observation.head[:200]}"
 
 
