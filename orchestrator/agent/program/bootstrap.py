@@ -44,8 +44,10 @@ class BundledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def run_program(source: str) -> int:
     """Run a program; return 1 if an error ended it, which is printed with the program's own lines."""
     linecache.cache[_PROGRAM] = (len(source), None, source.splitlines(keepends=True), _PROGRAM)
+    module = ModuleType("__main__")
+    sys.modules["__main__"] = module  # where pickles and dataclasses look a program's own names up
     try:
-        exec(compile(source, _PROGRAM, "exec", dont_inherit=True), {"__name__": "__main__"})
+        exec(compile(source, _PROGRAM, "exec", dont_inherit=True), vars(module))
     except Exception as error:  # noqa: BLE001 - whatever a program raises is told to who wrote it
         sys.stdout.flush()
         _print_error(error)

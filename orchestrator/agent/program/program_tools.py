@@ -7,6 +7,7 @@ hostile one is the sandbox alone, as with any command.
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -30,6 +31,8 @@ _LOSSY = "\ufffd"
 _MAX_READ_BYTES = 1024 * 1024
 """The most that the tool `read` takes of a file."""
 _MAX_REFUSAL_CHARS = 2_000
+_PATTERN_CHARACTER = re.compile(r"[*?\[\\]")
+"""What a glob takes as more than itself, and a path does not."""
 
 
 class ProgramMatch(NamedTuple):
@@ -189,7 +192,9 @@ def _choose_lines(text: str, first: int, last: int | None) -> str:
 
 def _build_pathspecs(path: str, glob: str | None) -> tuple[str, ...]:
     """Return the arguments for what lies below a path and fits a glob; one without a slash fits names at any depth."""
-    below = "" if path in (".", "./", "") else workspace_files.normalize_path(path).as_posix()
+    below = ""
+    if path not in (".", "./", ""):
+        below = _PATTERN_CHARACTER.sub(r"\\\g<0>", workspace_files.normalize_path(path).as_posix())
     if not below:
         wanted = glob or "**"
     elif glob is None:

@@ -29,7 +29,7 @@ _CACHE_SIZE = 1_000
 """So many shell commands are looked at once only: agents run the same ones over and over."""
 _REACH_BY_NAME = {
     **dict.fromkeys(("read", "write", "edit", "list", "search"), ToolReach.FILES),
-    "shell": ToolReach.COMMAND,
+    **dict.fromkeys(("shell", "program"), ToolReach.COMMAND),
     "request_tier": ToolReach.TIER,
 }
 """For old journals, whose events do not tell what a tool works on, and for tools that a session does not have."""
@@ -108,8 +108,8 @@ def _find_in_shell(call: ToolCalled, result: ToolReturned) -> Iterator[_Violatio
 
 @lru_cache(_CACHE_SIZE)
 def _parse_shell_call(arguments: str) -> tuple[str, tuple[violation_patterns.QuotedViolation, ...]]:
-    """Return the command in a shell's arguments, and the violations that its words show."""
-    command = _read_argument(arguments, "command")
+    """Return the command of a shell, or the program, in a tool's arguments, and the violations that its words show."""
+    command = _read_argument(arguments, "command") or _read_argument(arguments, "code")
     return command, violation_patterns.find_command_violations(command)
 
 

@@ -83,6 +83,13 @@ def test_listing_and_searching_stay_below_a_path(tools: Any) -> None:
         tools.search("(")
 
 
+def test_a_path_is_no_pattern(tools: Any) -> None:
+    tools.write("app/[id]/page.ts", "x\n")
+    tools.write("app/i/page.ts", "x\n")
+    assert tools.list_files("app/[id]") == ["app/[id]/page.ts"]
+    assert [found.path for found in tools.search("x", "app/[id]", "*.ts")] == ["app/[id]/page.ts"]
+
+
 def test_a_text_that_read_could_not_show_is_not_written_back(tools: Any, tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(tools.Refused, match="bytes that are not UTF-8"):
@@ -135,6 +142,21 @@ def test_an_error_is_told_by_the_programs_own_lines(tmp_path: Path) -> None:
         'File "program.py", line 4, in look',
     ]
     assert done.stderr.splitlines()[-1].startswith("tools.Refused: '../x' is no path in the workspace;")
+
+
+def test_a_program_is_a_whole_main_module(tmp_path: Path) -> None:
+    program = """
+from __future__ import annotations
+import pickle
+from dataclasses import dataclass
+
+@dataclass
+class Found:
+    name: str
+
+print(pickle.loads(pickle.dumps(Found("a"))), __name__)
+"""
+    assert run_inside(tmp_path, program).stdout == "Found(name='a') __main__\n"
 
 
 def test_the_repository_cannot_put_a_module_of_its_own_in_place_of_the_tools(tmp_path: Path) -> None:

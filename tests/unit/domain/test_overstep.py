@@ -45,6 +45,13 @@ def test_a_command_is_quoted_with_how_it_ended() -> None:
     )
 
 
+def test_a_program_is_looked_at_like_a_command() -> None:
+    code = "from tools import read, run\nprint(read('a.py'))\nrun('git push origin main')\n"
+    (one,) = told(*used("program", {"code": code}))
+    assert (one.kind, one.evidence) == ("push", "words")
+    assert told(*used("program", {"code": "from tools import read\nprint(read('a.py').count('x'))\n"})) == []
+
+
 def test_packets_without_a_way_out_are_the_kernels_word_whatever_the_command_says() -> None:
     (quiet,) = told(*used("shell", {"command": "./innocent"}, stray_packets=3))
     assert (quiet.kind, quiet.evidence, quiet.what) == ("network", "kernel", "./innocent")
