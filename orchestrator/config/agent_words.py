@@ -1,13 +1,21 @@
-"""The settings of what agents are told beside their tasks: the project's rules, and the wording of the prompts."""
+"""The settings of what agents are told beside their tasks: the project's rules, a map, and the wording of prompts."""
 
 from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from orchestrator.config.roles import Positive
+from orchestrator.config.roles import NotNegative, Positive
 from orchestrator.domain.frozen_model import FrozenModel
 
 _FileName = Annotated[str, Field(pattern=r"^[^/*?\[\x00-\x1f]{1,100}$")]
+
+
+class MapSettings(FrozenModel):
+    """`[map]`. Runs that began before there was this table have none in their settings, and had no map."""
+
+    tokens: Annotated[int, Field(ge=0, le=50_000)] = 0
+    tools: bool = False
+    mb: NotNegative = 64
 
 
 class RulesSettings(FrozenModel):

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from orchestrator.config.agent_words import PromptSettings, RulesSettings
+from orchestrator.config.agent_words import MapSettings, PromptSettings, RulesSettings
 from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
@@ -344,14 +344,6 @@ class GcSettings(FrozenModel):
     keep_days: Annotated[int, Field(ge=0, le=36_500)] = 30
     keep_runs: NotNegative = 0
     runs: bool = False
-
-
-class MapSettings(FrozenModel):
-    """`[map]`. Runs that began before there was this table have none in their settings, and had no map."""
-
-    tokens: Annotated[int, Field(ge=0, le=50_000)] = 0
-    tools: bool = False
-    mb: NotNegative = 64
 
 
 class RedactSettings(FrozenModel):
