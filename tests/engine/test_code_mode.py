@@ -2,9 +2,13 @@
 
 import pytest
 
+from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.work import ToolReturned
 from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.project.options import Options
+from orchestrator.replay.comparison.report_text import render_report
+from orchestrator.scratch_runs.replay import replay_run
 from tests.running.goals import Bench
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends
@@ -45,3 +49,18 @@ async def test_a_worker_lands_its_work_by_one_program(bench: Bench) -> None:
     assert "names.txt" in program.observation.head
     assert "  # looked at" in git(bench.repository, "show", f"{ended.state.run.branch}:calc.py")
     assert "calc.py" in git(bench.repository, "show", f"{ended.state.run.branch}:names.txt")
+
+
+@pytest.mark.slow
+async def test_a_run_of_a_program_is_done_over_the_same(bench: Bench) -> None:
+    await bench.run(
+        plans("root", {"key": "a"}),
+        uses("worker", "a", "program", code=PROGRAM),
+        worker_ends("a"),
+        reviews("a"),
+        planner_ends(),
+        judges(),
+    )
+    options = Options(bench.repository, {"state": {"dir": str(bench.root / "state")}})
+    report = await replay_run(options, None, ReplayOptions())
+    assert (report.is_same, report.is_whole, report.exit_code) == (True, True, 0), render_report(report)
