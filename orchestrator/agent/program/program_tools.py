@@ -7,7 +7,6 @@ hostile one is the sandbox alone, as with any command.
 
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 from orchestrator.agent.edits.editor import apply_edit
 from orchestrator.agent.edits.refusals import EditRefusal
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.files import workspace_files
 from worktrees.checkouts import file_search
@@ -31,7 +31,7 @@ _LOSSY = "\ufffd"
 _MAX_READ_BYTES = 1024 * 1024
 """The most that the tool `read` takes of a file."""
 _MAX_REFUSAL_CHARS = 2_000
-_PATTERN_CHARACTER = re.compile(r"[*?\[\\]")
+_PATTERN_CHARACTER = compile_lazily(r"[*?\[\\]")
 """What a glob takes as more than itself, and a path does not."""
 
 
