@@ -15,7 +15,7 @@ ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "planner": ("planner",),
         "worker": ("worker", "migrate"),
-        "judge": ("judge", "iteration"),
+        "judge": ("judge", "iteration", "retro"),
         "verifier": ("verifier",),
         "arbiter": ("arbiter",),
     }

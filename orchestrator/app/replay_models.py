@@ -14,6 +14,7 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.llm.budget import RunBudget
+from orchestrator.llm.recorded_model import CallPosition
 from orchestrator.llm.router import ModelRouter
 from orchestrator.llm.throttling.providers import ProviderRegistry, RateLimitedClient
 from orchestrator.project import options
@@ -28,7 +29,7 @@ from roles.model_roles import is_prompt_of_role
 class ReplayOptions:
     """The options of a replay: prompts from a directory, one role asked again, on another model, or offline.
 
-    `keep` keeps the scratch directory.
+    `keep` keeps the scratch directory. `calls` are those that are asked again, all of the role's where it is None.
     """
 
     prompts: Path | None = None
@@ -36,6 +37,7 @@ class ReplayOptions:
     model: str = ""
     offline: bool = False
     keep: bool = False
+    calls: frozenset[CallPosition] | None = None
 
     async def load_prompts(self) -> PromptSource:
         """Return the prompts of the replay.
@@ -84,6 +86,7 @@ async def open_reasker(
             settings=lambda request: get_model_settings(changed_config, state, request),
             policy=options.build_retry_policy(changed_config),
             budget=RunBudget(changed_config.budget),
+            wanted=replay_options.calls,
         )
 
 

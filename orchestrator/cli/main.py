@@ -39,6 +39,9 @@ VERBS = {
     "engine": Verb("run.engine", "Run the engine in this process, for service managers."),
     "repair": Verb("setup.gc", "Repair the damaged journal of a run."),
     "replay": Verb("run.replay", "Replay a run from its recorded replies, offline, and show where it diverges."),
+    "retro": Verb(
+        "run.retro", "Find which prompts keep leading to work that is sent back, and try what would mend them."
+    ),
     "hands": Verb("setup.hands", "Run one command in a worker's sandbox, to see what it can reach."),
     "doctor": Verb("setup.doctor", "Check sandbox, git, models and state, and say how to fix what is wrong."),
     "config": Verb("setup.config", "Show the configuration and where each value comes from; print schemas of --json."),
@@ -53,7 +56,7 @@ SECTIONS = {
     "Watch": ("status", "watch", "logs", "show", "diff", "cost", "report"),
     "Decide": ("inbox", "approve", "send-back", "reject", "retry", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
-    "Mend": ("repair", "replay", "gc", "config", "prompts", "memory", "hands", "completion"),
+    "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "memory", "hands", "completion"),
     "CI": ("ci", "engine"),
 }
 """The verbs as `--help` lists them; in each section those that are used most come first."""

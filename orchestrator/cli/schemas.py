@@ -26,6 +26,7 @@ from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import RunFailure, RunResult, RunStatus, StartedRun
 from orchestrator.report.task.details import FileEvidence, TaskDetails
 from orchestrator.retention.garbage_collection import CollectionResult
+from orchestrator.retro.report_model import RetroDocument
 from orchestrator.scaffold.project_file import ProjectFile
 from orchestrator.scaffold.recipe_file import WrittenRecipe
 
@@ -42,6 +43,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     JudgingReport: "report",
     RunReport: "report --data",
     ReplayDocument: "replay",
+    RetroDocument: "retro",
     InventoryDocument: "migrate plan",
     DryRunReport: "migrate run --dry-run",
     SiteCheckReport: "migrate check",

@@ -9,6 +9,7 @@ from orchestrator.domain.chat import Message, Reply, Request, Role
 from orchestrator.domain.run.state import RunState
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
+from orchestrator.llm.recorded_model import CallPosition
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
 from orchestrator.ports.model_client import ModelClient
 from orchestrator.replay.comparison.diffs import describe_decision, find_decision_difference
@@ -18,14 +19,19 @@ from orchestrator.replay.recording import RecordedCall
 
 @dataclass
 class RoleReasker:
-    """Asks `client` again what a role was asked. The run itself goes on with the recorded replies."""
+    """Asks `client` again what a role was asked. The run itself goes on with the recorded replies.
+
+    Only `wanted` calls are asked again, all of the role's where that is None. `replies` are the new ones.
+    """
 
     role: Role
     client: ModelClient
     settings: Callable[[Request], ModelSettings]
     policy: RetryPolicy
     budget: RunBudget
+    wanted: frozenset[CallPosition] | None = None
     results: list[ComparedCall] = field(default_factory=list)
+    replies: dict[CallPosition, Reply] = field(default_factory=dict)
     _own: RunState = field(default_factory=RunState)
 
     @property
@@ -41,7 +47,10 @@ class RoleReasker:
             ModelError: no model can be asked: its name, its key or its quota is wrong.
             ProviderDown: it did not answer within the policy's bounds.
         """
+        position: CallPosition = (request.session, request.turn)
         if request.role != self.role or call.answer.reply is None:
+            return
+        if self.wanted is not None and position not in self.wanted:
             return
         again = self._build_request(request, then)
         await self.budget.reserve_call(self._own, again, await self.client.find_price(again.model))
@@ -53,6 +62,7 @@ class RoleReasker:
         finally:
             self.budget.settle_call()
         self._own.spend.total += reply.usage
+        self.replies[position] = reply
         self._record_result(request, call, call.answer.reply, reply)
 
     def _build_request(self, request: Request, then: tuple[Message, ...]) -> Request:

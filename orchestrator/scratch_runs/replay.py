@@ -24,7 +24,13 @@ from orchestrator.ports.forge import Forge
 from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.scratch_directory import ScratchDirectory, create_scratch_directory
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
-from orchestrator.replay.comparison.report import RepeatedRole, ReplayReport, build_report, find_fact_divergences
+from orchestrator.replay.comparison.report import (
+    RepeatedReply,
+    RepeatedRole,
+    ReplayReport,
+    build_report,
+    find_fact_divergences,
+)
 from orchestrator.replay.comparison.requests import Divergence, RequestComparison
 from orchestrator.replay.reask import RoleReasker
 from orchestrator.replay.recorded_forge import RecordedForge
@@ -200,7 +206,11 @@ class _Replay:
             return None
         calls = tuple(sorted(self._reasker.results, key=lambda call: call.seq))
         models = tuple(dict.fromkeys(call.model for call in calls))
-        return RepeatedRole(role=self._reasker.role, models=models, calls=calls, spent=self._reasker.spent)
+        replies = []
+        for (session, turn), reply in self._reasker.replies.items():
+            replies.append(RepeatedReply(session=session, turn=turn, reply=reply))
+        spent = self._reasker.spent
+        return RepeatedRole(role=self._reasker.role, models=models, calls=calls, spent=spent, replies=tuple(replies))
 
 
 async def _require_base(git: Git, state: RunState) -> None:

@@ -5,20 +5,31 @@ from pathlib import Path
 from typing import Any, Literal
 
 from orchestrator.domain.budget.usage import Usage
+from orchestrator.domain.chat import Reply
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.replay.comparison import outcomes, report_model
 from orchestrator.replay.comparison.requests import Divergence
 
 
+class RepeatedReply(FrozenModel):
+    """The new reply to a call that was made again."""
+
+    session: SessionId
+    turn: int
+    reply: Reply
+
+
 class RepeatedRole(FrozenModel):
-    """A role that was asked again: on which models, how each call came out, and what it cost."""
+    """A role that was asked again: on which models, how each call came out, what was replied, and what it cost."""
 
     role: str
     models: tuple[str, ...]
     calls: tuple[report_model.ComparedCall, ...]
     spent: Usage
+    replies: tuple[RepeatedReply, ...] = ()
 
     @property
     def same_count(self) -> int:

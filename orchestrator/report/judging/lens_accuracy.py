@@ -6,7 +6,7 @@ landed after all: whoever only changed a comment before the next try is not seen
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 from orchestrator.domain import ids
@@ -33,7 +33,7 @@ TaskPredicate = Callable[[ids.TaskId], bool]
 
 @dataclass(frozen=True)
 class VoteOutcome:
-    """A vote, held against what came later: `escapes` of an approval, `was_false` of a veto.
+    """A vote on an attempt of a task, held against what came later: `escapes` of an approval, `was_false` of a veto.
 
     `is_open` tells of an approval that nothing is known of yet: neither has it landed nor was it shown to be bad.
     """
@@ -43,6 +43,8 @@ class VoteOutcome:
     escapes: frozenset[Escape] = frozenset()
     was_false: bool = False
     is_open: bool = False
+    task: ids.TaskId = ids.ROOT_TASK
+    number: int = 0
 
 
 @dataclass
@@ -150,11 +152,12 @@ class VoteLog:
                     spent = session.spent
                 else:
                     spent = Usage()
+                about = VoteOutcome(vote, spent, task=task, number=number)
                 if vote.decision == "approve":
                     escapes = frozenset(self._escapes(state, unit, votes))
-                    yield VoteOutcome(vote, spent, escapes, is_open=not escapes and unit not in self._landed)
+                    yield replace(about, escapes=escapes, is_open=not escapes and unit not in self._landed)
                 else:
-                    yield VoteOutcome(vote, spent, was_false=vote.decision in VETOES and after_all)
+                    yield replace(about, was_false=vote.decision in VETOES and after_all)
 
     def _escapes(self, state: RunState, unit: ids.UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
         """Yield the signs that an approved unit was bad."""

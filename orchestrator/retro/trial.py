@@ -1,0 +1,70 @@
+"""The trial of a proposal: which judged decisions are asked again, and what their new replies say of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.domain.ids import RunId, SessionId
+from orchestrator.retro.decisions import DecisionCause
+
+TrialResult = Literal["better", "as-before", "fine", "worse", "unclear"]
+"""Of a bad decision: `better` or `as-before`. Of a healthy one: `fine` or `worse`. `unclear`: the reply shows nothing."""
+MAX_TRIED = 6
+"""The most bad decisions of one proposal that are asked again, and the most healthy ones."""
+
+
+@dataclass(frozen=True)
+class TrialCall:
+    """A call to make again: the turn of a session that decided.
+
+    `cause` is what was wrong with it, None for a healthy one; `path` the file that it wrote, if that is what counts.
+    """
+
+    run: RunId
+    session: SessionId
+    turn: int
+    seq: int
+    cause: DecisionCause | None
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class TriedDecision:
+    """A call that was made again, or could not be: `new` are the words of the new reply, empty without one."""
+
+    call: TrialCall
+    result: TrialResult
+    recorded: str = ""
+    new: str = ""
+
+
+@dataclass(frozen=True)
+class TrialVerdict:
+    """What the tried decisions together say."""
+
+    state: Literal["confirmed", "refused", "untried"]
+    reason: str
+
+
+def judge_trial(tried: Iterable[TriedDecision]) -> TrialVerdict:
+    """Return what a trial says: confirmed only if every bad decision comes out better and no healthy one worse."""
+    bad: list[TriedDecision] = []
+    healthy: list[TriedDecision] = []
+    for one in tried:
+        if one.call.cause is None:
+            healthy.append(one)
+        else:
+            bad.append(one)
+    better, worse = _count(bad, "better"), _count(healthy, "worse")
+    said = f"{better} of {len(bad)} bad decisions come out better, {worse} of {len(healthy)} healthy ones worse"
+    if not bad:
+        return TrialVerdict("untried", "no reply alone shows what went wrong: only new runs can tell")
+    if not healthy:
+        return TrialVerdict("untried", f"{said}: without a healthy decision nothing tells what else would change")
+    if better == len(bad) and not worse:
+        return TrialVerdict("confirmed", said)
+    return TrialVerdict("refused", said)
+
+
+def _count(tried: Sequence[TriedDecision], result: TrialResult) -> int:
+    return sum(one.result == result for one in tried)
