@@ -34,7 +34,7 @@ Numbered = tuple[TaskId, int]
 
 @dataclass
 class JournalIndex:
-    """What one journal says of sessions, verdicts, votes and refused plans; `names` are prompts by their sha."""
+    """The sessions, verdicts, votes and refused plans of one journal; `names` are prompts by their sha."""
 
     names: Mapping[str, str]
     is_migration: bool = False

@@ -12,7 +12,7 @@ class RetroCost(ReadModel):
 
 
 class RetroCause(ReadModel):
-    """How often one cause was found with the decisions of a row, with the places of some in their journals."""
+    """A cause with the number of decisions of a row that had it, and the places of some in their journals."""
 
     cause: str
     count: int

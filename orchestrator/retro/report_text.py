@@ -27,6 +27,10 @@ def render_retrospective(retro: Retrospective) -> Iterator[str]:
         yield from _render_setting(change)
     for proposal in retro.proposals:
         yield from _render_proposal(proposal)
+    yield from _render_end(retro)
+
+
+def _render_end(retro: Retrospective) -> Iterator[str]:
     if retro.estimate is not None:
         yield f"cost: {_format_usage(retro.spent)}; estimated before: {_format_usage(retro.estimate)}"
     if retro.stopped:
@@ -34,7 +38,7 @@ def render_retrospective(retro: Retrospective) -> Iterator[str]:
     if retro.out is not None:
         yield f"wrote {retro.out}"
     elif any(proposal.changed is not None for proposal in retro.proposals):
-        yield "Nothing was changed. To take a proposal, write it with --out DIR and name DIR/prompts under [prompts] dir."
+        yield "Nothing was changed. To take a proposal: --out DIR writes it, dir under [prompts] can name DIR/prompts."
 
 
 def _format_usage(usage: Usage) -> str:

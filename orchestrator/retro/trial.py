@@ -7,8 +7,10 @@ from typing import Literal
 from orchestrator.domain.ids import RunId, SessionId
 from orchestrator.retro.decisions import DecisionCause
 
-TrialResult = Literal["better", "as-before", "fine", "worse", "unclear"]
-"""Of a bad decision: `better` or `as-before`. Of a healthy one: `fine` or `worse`. `unclear`: the reply shows nothing."""
+TrialResult = Literal["better", "as-before", "fine", "worse", "unclear", "unreached"]
+"""Of a bad decision: `better` or `as-before`. Of a healthy one: `fine` or `worse`. `unclear`: the reply shows nothing.
+`unreached`: it could not be asked again.
+"""
 MAX_TRIED = 6
 """The most bad decisions of one proposal that are asked again, and the most healthy ones."""
 
@@ -39,18 +41,23 @@ class TriedDecision:
 
 
 @dataclass(frozen=True)
-class TrialVerdict:
-    """What the tried decisions together say."""
+class TrialConclusion:
+    """The conclusion from all tried decisions together."""
 
     state: Literal["confirmed", "refused", "untried"]
     reason: str
 
 
-def judge_trial(tried: Iterable[TriedDecision]) -> TrialVerdict:
-    """Return what a trial says: confirmed only if every bad decision comes out better and no healthy one worse."""
+def judge_trial(tried: Iterable[TriedDecision]) -> TrialConclusion:
+    """Return what a trial says: confirmed only if every bad decision comes out better and no healthy one worse.
+
+    Decisions that could not be asked again do not count.
+    """
     bad: list[TriedDecision] = []
     healthy: list[TriedDecision] = []
     for one in tried:
+        if one.result == "unreached":
+            continue
         if one.call.cause is None:
             healthy.append(one)
         else:
@@ -58,12 +65,12 @@ def judge_trial(tried: Iterable[TriedDecision]) -> TrialVerdict:
     better, worse = _count(bad, "better"), _count(healthy, "worse")
     said = f"{better} of {len(bad)} bad decisions come out better, {worse} of {len(healthy)} healthy ones worse"
     if not bad:
-        return TrialVerdict("untried", "no reply alone shows what went wrong: only new runs can tell")
+        return TrialConclusion("untried", "no reply alone shows what went wrong: only new runs can tell")
     if not healthy:
-        return TrialVerdict("untried", f"{said}: without a healthy decision nothing tells what else would change")
+        return TrialConclusion("untried", f"{said}: without a healthy decision nothing tells what else would change")
     if better == len(bad) and not worse:
-        return TrialVerdict("confirmed", said)
-    return TrialVerdict("refused", said)
+        return TrialConclusion("confirmed", said)
+    return TrialConclusion("refused", said)
 
 
 def _count(tried: Sequence[TriedDecision], result: TrialResult) -> int:

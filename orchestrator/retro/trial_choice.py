@@ -34,21 +34,16 @@ class TrialMaterial:
         if self.call.cause is None:
             return "worse" if is_worse(self.recorded, new, self.context) else "fine"
         shown = has_fault(new, self.call.cause, self.context)
-        if shown is None or is_worse_than_nothing(new):
+        if shown is None or not new.tool_calls:
             return "unclear"
         return "as-before" if shown else "better"
 
     def build_result(self, new: Reply | None, words: tuple[str, str] = ("", "")) -> TriedDecision:
-        """Return the tried decision; without a new reply it shows nothing. `words` describe the two replies."""
-        result: TrialResult = "unclear"
+        """Return the tried decision. `words` describe the two replies."""
+        result: TrialResult = "unreached"
         if new is not None:
             result = self.judge_reply(new)
         return TriedDecision(self.call, result, *words)
-
-
-def is_worse_than_nothing(new: Reply) -> bool:
-    """Return True if a reply neither says nor does anything, so that it cannot count as better."""
-    return not new.tool_calls
 
 
 class TrialChooser:

@@ -22,6 +22,7 @@ EXAMPLES = {
     "earlier": "This is the first attempt.",
     "surroundings": "Nothing that others decided or made is known to touch this task.",
     "ended": "<ended-0>\nstuck 3 replies in a row used no tool\n</ended-0>",
+    "causes": "- rule suppression: 3 of 4 tasks, in 3 runs",
     "evidence": "<evidence-0>\nwhat landed meanwhile changed the same lines in shop/cart.py\n</evidence-0>",
     "guide": "<field-guide-0>\n- g1f2e3d4c [shop/**] totals are cents (commit 0f3a9b12c4d5)\n</field-guide-0>",
     "proposals": "<proposals-0>\n- cart:1:1 [shop/**]: totals are cents (commit 0f3a9b12c4d5)\n</proposals-0>",
