@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from orchestrator.domain.chat import Role
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.work import (
     AttemptEnded,
@@ -15,19 +16,6 @@ from orchestrator.domain.event.work import (
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.report.judging.lens_accuracy import VoteLog
 from orchestrator.retro.decisions import PromptUse
-
-_UNKNOWN_NAMES = {
-    "work": "worker",
-    "plan": "planner",
-    "grant": "planner-grant",
-    "review": "judge",
-    "verdict": "iteration",
-    "contest": "judge-contest",
-    "choice": "judge-choice",
-    "verify": "verifier",
-    "verify-goal": "verifier-goal",
-}
-"""The first word of a session's name → the prompt that it is usually about, where the sha is of another version."""
 
 Numbered = tuple[TaskId, int]
 
@@ -72,13 +60,13 @@ class JournalIndex:
     def _record_session(self, event: SessionStarted) -> None:
         name = self.names.get(event.prompt)
         if name is None:
-            name = self._guess_name(event.session)
+            name = self._guess_name(event.role)
         self.uses[event.session] = PromptUse(role=event.role, name=name, sha=event.prompt)
         if event.role == "planner" and event.task is not None:
             self._planning[event.task] = event.session
 
-    def _guess_name(self, session: SessionId) -> str:
-        kind = session.partition(":")[0]
-        if kind == "work" and self.is_migration:
+    def _guess_name(self, role: Role) -> str:
+        """Return the usual prompt of a role: the wording is of another version, so its name is not known."""
+        if role == "worker" and self.is_migration:
             return "migrate-tail"
-        return _UNKNOWN_NAMES.get(kind, kind)
+        return role

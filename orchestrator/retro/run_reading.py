@@ -82,7 +82,7 @@ class _RunReading:
     def iterate_plans(self) -> Iterator[JudgedDecision]:
         """Yield the rounds of planners."""
         for name, session in self._state.sessions.items():
-            if session.role != "planner" or session.ended != Exit.FINISHED or not name.startswith("plan:"):
+            if self._index.uses[name].name != "planner" or session.ended != Exit.FINISHED:
                 continue
             faults = []
             for seq, refused in self._index.refusals.get(name, ()):

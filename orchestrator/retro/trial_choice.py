@@ -15,6 +15,10 @@ from orchestrator.retro.trial import MAX_TRIED, TrialCall, TrialResult, TriedDec
 from worktrees.git import Git
 from worktrees.object_store.batch_reader import read_objects
 
+_LOOKED_AT = 4
+"""So many healthy decisions are looked at for each that is asked again: sound vetoes are to be held against false ones.
+"""
+
 
 @dataclass(frozen=True)
 class TrialMaterial:
@@ -67,13 +71,13 @@ class TrialChooser:
         runs = {material.call.run for material in bad}
         healthy.sort(key=lambda decision: (decision.run not in runs, decision.number, decision.run))
         controls: list[TrialMaterial] = []
-        for decision in healthy:
-            if len(controls) >= len(bad):
-                break
+        for decision in healthy[: len(bad) * _LOOKED_AT]:
             material = await self._choose_healthy(decision)
             if material is not None:
                 controls.append(material)
-        return (*bad, *controls)
+        decided = {read_decision(material.recorded) for material in bad}
+        controls.sort(key=lambda material: read_decision(material.recorded) not in decided)
+        return (*bad, *controls[: len(bad)])
 
     async def _choose_bad(self, findings: Sequence[PromptFinding]) -> list[TrialMaterial]:
         chosen: dict[tuple[str, str, int], TrialMaterial] = {}

@@ -50,6 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
             for by in ("dir", "rung", "reason", "shard")
         ),
         (("migrate", "report", MIGRATION), "migration-report/1"),
+        (("retro", "--no-model"), "retro/1"),
         (("gc", "--dry-run"), "gc/1"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
