@@ -120,7 +120,9 @@ class TrialChooser:
         return None
 
     def _iterate_replies(self, decision: JudgedDecision) -> Iterator[tuple[int, Reply]]:
-        """Yield the replies of a session with their turns, the latest first."""
+        """Yield the replies of a session with their turns, the latest first; none of a run without a recording."""
+        if decision.run not in self._recordings:
+            return
         calls = self._recordings[decision.run].calls
         turns = sorted((turn for session, turn in calls if session == decision.session), reverse=True)
         for turn in turns:

@@ -1,6 +1,7 @@
 """A retrospective over recorded runs: read, find, propose, and try each proposal by asking again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from orchestrator.config.model import Config
 from orchestrator.discovery.judged_runs import DEFAULT_RUNS, JudgedRuns, choose_runs, read_judged_runs
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import RunId
-from orchestrator.errors import LimitReached
+from orchestrator.errors import JournalProblem, LimitReached
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.ports.prompt_edits import EditedPrompt, PromptEditBrief, PromptEditor
@@ -138,8 +139,9 @@ class _Proposing:
     ) -> Mapping[PromptUse, Sequence[TrialMaterial]]:
         recordings: dict[RunId, RecordedRun] = {}
         for run in dict.fromkeys(decision.run for decision in self.judged.decisions if decision.use in groups):
-            reader = await to_thread.run_sync(JournalSessionReader, self.project.state.get_run(run))
-            recordings[run] = await RecordedRun.from_reader(reader)
+            with suppress(JournalProblem):  # a text of it is gone: its decisions cannot be asked again
+                reader = await to_thread.run_sync(JournalSessionReader, self.project.state.get_run(run))
+                recordings[run] = await RecordedRun.from_reader(reader)
         chooser = TrialChooser(self.project.repository.git, recordings)
         materials = {}
         for use, findings in groups.items():

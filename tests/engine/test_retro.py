@@ -47,7 +47,7 @@ def sent_back(name: str) -> list[ScriptedReply]:
 
 async def record_runs(bench: Bench, prompts: Path) -> None:
     """Three runs with the planted weakness."""
-    told = {"prompts": {"dir": str(prompts)}}
+    told: dict[str, Any] = {"prompts": {"dir": str(prompts)}}
     for name in ("a", "b"):
         await bench.run(plans("root", {"key": name}), *sent_back(name), planner_ends(), judges(), **told)
     both = plans("root", {"key": "c"}, {"key": "d", "depends_on": ["c"]})
