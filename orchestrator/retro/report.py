@@ -13,13 +13,15 @@ from orchestrator.retro.trial import TriedDecision
 from orchestrator.retro.variants import SettingChange
 
 _FOUND = 1
-_BUDGET_SPENT = 5
 MAX_EVIDENCE = 5
 
 
 @dataclass(frozen=True)
 class Retrospective:
-    """All that a retrospective says. `current` are the shas of the prompts in force, by name."""
+    """All that a retrospective says. `current` are the shas of the prompts in force, by name.
+
+    `stopped` is why proposing or trying ended early, and `stopped_exit` the exit code of that; empty if it did not.
+    """
 
     runs: Sequence[RunId]
     current: Mapping[str, str]
@@ -31,13 +33,14 @@ class Retrospective:
     estimate: Usage | None = None
     spent: Usage = field(default_factory=Usage)
     stopped: str = ""
+    stopped_exit: int = 0
     out: str | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing was found, 1 if something was, 5 if the budget ended it."""
-        if self.stopped:
-            return _BUDGET_SPENT
+        """0 if nothing was found, 1 if something was; the code of what ended it early, such as 5 for the budget."""
+        if self.stopped_exit:
+            return self.stopped_exit
         if self.findings or self.settings:
             return _FOUND
         return 0

@@ -13,9 +13,10 @@ from orchestrator.config.model import Config
 from orchestrator.discovery.judged_runs import DEFAULT_RUNS, JudgedRuns, choose_runs, read_judged_runs
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.ids import RunId
-from orchestrator.errors import JournalProblem, LimitReached
+from orchestrator.errors import JournalProblem, LimitReached, OrchestrateError, ProviderDown
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.journal.session_reader import JournalSessionReader
+from orchestrator.llm.errors import ModelError
 from orchestrator.ports.prompt_edits import EditedPrompt, PromptEditBrief, PromptEditor
 from orchestrator.project.options import Options, ProjectContext, load_project_context
 from orchestrator.project.secrets import build_redactor
@@ -118,7 +119,7 @@ class _Proposing:
         for use, findings in groups.items():
             briefs[use] = self._build_brief(findings)
         proposals: list[PromptProposal] = []
-        stopped, spent = "", Usage()
+        problem: OrchestrateError | None = None
         trial = ProposalTrial(self.options, self.project.config.budget)
         budget = self.project.config.budget
         async with open_prompt_editor(self.project.config, budget, self.source) as editor:
@@ -129,10 +130,13 @@ class _Proposing:
                     proposal = await self._propose_change(editor, findings, briefs[use])
                     proposals.append(proposal)
                     proposals[-1] = await trial.try_proposal(proposal, materials[use], editor.spent)
-            except LimitReached as limit:
-                stopped = str(limit)
+            except (LimitReached, ModelError, ProviderDown) as error:  # what was found is told all the same
+                problem = error
             spent = editor.spent + trial.spent
-        return replace(retro, proposals=proposals, estimate=estimate, spent=spent, stopped=stopped)
+        retro = replace(retro, proposals=proposals, estimate=estimate, spent=spent)
+        if problem is not None:
+            retro = replace(retro, stopped=str(problem), stopped_exit=problem.exit_code)
+        return retro
 
     async def _choose_materials(
         self, groups: Mapping[PromptUse, Sequence[PromptFinding]]

@@ -15,6 +15,7 @@ from tests.fuzzing.target import Given, Target
 _FORBIDDEN = {"--while", "--unsafe-no-sandbox", "--web", "--help", "--version"}
 """Options that end this process, run commands without walls, serve for ever, or print a help that never changes."""
 _WORKING = {"run", "migrate run", "migrate resume", "resume", "engine", "ci run", "replay", "doctor", "plan", "demo"}
+_WORKING |= {"retro"}
 """Verbs that start an engine, a model or a sandbox; and `hands exec`, which runs a command."""
 _LONG = {"demo", "watch"}
 """Verbs that work for minutes or wait for what happens next; `watch` is tried with an ended run alone."""
