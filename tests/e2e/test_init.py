@@ -1,11 +1,8 @@
 """`orchestrate init` as a user calls it: what it writes, and what it leaves alone."""
 
 import json
-import os
-import pty
 import stat
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -275,20 +272,3 @@ def test_a_dry_run_shows_the_agents_file_and_writes_none(tmp_path: Path) -> None
     assert "## Commands" in done.out
     assert git(repo, "status", "--porcelain") == ""
     assert init(repo, "--ci", "github", "--agents-md").code == 2
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(("answer", "is_written"), [(b"y\n", True), (b"n\n", False)])
-def test_on_a_terminal_the_agents_file_is_shown_and_asked_for(tmp_path: Path, answer: bytes, is_written: bool) -> None:
-    repo = repository(tmp_path / "repo", PYTEST)
-    ours, theirs = pty.openpty()
-    words = [sys.executable, "-m", "orchestrator", "init"]
-    streams = {"stdin": theirs, "stderr": theirs, "stdout": subprocess.DEVNULL}
-    os.write(ours, answer)
-    done = subprocess.run(words, cwd=repo, env=environment(tmp_path), check=False, timeout=60, **streams)
-    said = os.read(ours, 10_000).decode()
-    os.close(ours)
-    os.close(theirs)
-    assert (done.returncode, (repo / "AGENTS.md").exists()) == (0, is_written)
-    assert "## Commands" in said
-    assert "Write this as a first AGENTS.md? [Y/n]" in said

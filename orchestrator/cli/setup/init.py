@@ -1,6 +1,5 @@
 """`orchestrate init`."""
 
-import sys
 from pathlib import Path
 
 import anyio
@@ -9,7 +8,7 @@ import click
 from orchestrator.cli.arguments import DIRECTORY, Duration, json_option
 from orchestrator.cli.output import print_document, print_message
 from orchestrator.project.options import Options
-from orchestrator.scaffold.agents_file import AGENTS_FILE, AgentsFile, draft_agents_file, write_agents_file
+from orchestrator.scaffold.agents_file import AGENTS_FILE, draft_agents_file, write_agents_file
 from orchestrator.scaffold.project_file import ProjectFile, ProjectFileRequest, write_project_file
 from orchestrator.workflows import ForgeKind
 
@@ -26,7 +25,7 @@ _SHORTEST_S = 60.0
     "--agents-md/--no-agents-md",
     "agents_md",
     default=None,
-    help="Also write a first AGENTS.md, which tells agents of the project; else you are asked, on a terminal.",
+    help="Also write a first AGENTS.md, which tells agents of the project; else it is only proposed.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @click.option("--dry-run", is_flag=True, help="Print the file; write nothing.")
@@ -76,28 +75,15 @@ def _add_agents_file(
 ) -> ProjectFile:
     """Return what was done with a first AGENTS.md added: written, proposed, or one that was there kept."""
     draft = anyio.run(draft_agents_file, options)
-    if draft.existing is None and not is_dry:
-        if is_wanted or (not is_quiet and _is_accepted(draft)):
-            draft = anyio.run(write_agents_file, draft)
-        elif not is_quiet and not _can_ask():
-            advice = f"orchestrate init --agents-md writes a first {AGENTS_FILE}, which tells agents of the project"
-            return project_file.model_copy(update={"to_do": (*project_file.to_do, advice)})
+    is_missing = draft.existing is None and not is_dry
+    if is_missing and is_wanted:
+        draft = anyio.run(write_agents_file, draft)
+    elif is_missing and not is_quiet:
+        advice = f"orchestrate init --agents-md writes a first {AGENTS_FILE}, which tells agents of the project"
+        return project_file.model_copy(update={"to_do": (*project_file.to_do, advice)})
     if draft.is_written or is_wanted:
         return project_file.model_copy(update={"agents_file": draft})
     return project_file
-
-
-def _can_ask() -> bool:
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
-
-
-def _is_accepted(draft: AgentsFile) -> bool:
-    """Show the draft on a terminal, and return True if the user wants it."""
-    if not _can_ask():
-        return False
-    click.echo(draft.text, err=True)
-    question = f"Nothing tells agents of this project yet. Write this as a first {AGENTS_FILE}?"
-    return click.confirm(question, default=True, err=True)
 
 
 def _render_project_file(project_file: ProjectFile) -> list[str]:
