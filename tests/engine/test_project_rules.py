@@ -107,7 +107,7 @@ async def test_rules_of_forty_kilobytes_are_cut_and_that_is_told_once(bench: Ben
     assert status(ended, "a") == TaskStatus.MERGED
     for _, text in (await read_briefs(ended)).values():
         assert len(text) < 30_000
-        assert "of 41,249 characters of AGENTS.md are left out here]" in text
+        assert 'of 41,249 characters of "AGENTS.md" are left out here]' in text
     told = [notice for notice in ended.state.notices if notice.code == NoticeCode.RULES_CUT]
     assert [notice.paths for notice in told] == [("AGENTS.md",)]
     assert "raise max_chars under [rules]" in told[0].text
