@@ -126,7 +126,7 @@ def _run_slices(
             _collect_times(ended, times)
         else:
             whole, _ = measure_runs_per_landed_task(ended.state) or (0.0, 0.0)
-            print(f"whole runs of the gate for each landed task, where it names no tests: {whole:.2f}")
+            print(f"whole runs of the gate for each landed task, where it takes no time and nothing waits: {whole:.2f}")
     return wall_s
 
 
