@@ -46,8 +46,8 @@ _USUAL_BEGINNING_S = 0.25
 _MOST_UNITS = 8
 _SLOTS = 2
 _LONGEST_S = 600.0
-_GAP_S = 0.1
-"""So wide a mutation opens the gap into which a rival can come."""
+_GAP_S = 0.3
+"""So wide at most a mutation opens the gap into which a rival can come."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,14 @@ def _judge(ground: Ground, _commit: CommitId, tree: TreeId) -> Difference:
 # --- mutations: each takes out what keeps two rivals from harm, and must be noticed ----------------------------------
 
 
+async def _wait_for_rival(plain: Git, ref: str) -> None:
+    """Wait until a rival moves the branch, or the gap is over."""
+    before = await read_ref(plain, ref)
+    with anyio.move_on_after(_GAP_S):
+        while await read_ref(plain, ref) == before:  # noqa: ASYNC110  a rival is another process
+            await anyio.sleep(0.01)
+
+
 def _read_landed_before_old() -> None:
     read_tip, read_landed = PrBranch.read_tip, PrBranch.read_landed_units
     held: dict[str, frozenset[UnitId]] = {}
@@ -246,7 +254,7 @@ def _read_landed_before_old() -> None:
     async def read_tip_late(self: PrBranch, landed: CommitId | None) -> CommitId | None:
         early = await read_ref(self.repository.git, self.ref)
         held["units"] = await read_landed(self, RUN, CommitId(early) if early else None)
-        await anyio.sleep(_GAP_S)
+        await _wait_for_rival(self.repository.git, self.ref)
         return await read_tip(self, landed)
 
     async def read_held(_self: PrBranch, _run: RunId, _tip: CommitId | None) -> frozenset[UnitId]:
@@ -258,7 +266,7 @@ def _read_landed_before_old() -> None:
 
 def _move_without_old() -> None:
     async def move(plain: Git, ref: str, new: str, *_: object) -> None:
-        await anyio.sleep(_GAP_S)
+        await _wait_for_rival(plain, ref)
         await set_ref(plain, ref, new)
 
     pr_branch.move_ref = move  # type: ignore[attr-defined]
