@@ -53,14 +53,14 @@ class GuideFile:
         return self._directory / GUIDE_FILE
 
     def read_guide(self) -> GuideDocument:
-        """Return the guide; an empty one without a file. Blocks.
+        """Return the guide; an empty one without a file or a directory. Blocks.
 
         Raises:
             EnvironmentProblem: the file cannot be read, or holds something else.
         """
         try:
             return parse_guide(self.path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return NO_GUIDE
         except (OSError, ValueError) as error:
             raise EnvironmentProblem(
