@@ -185,6 +185,10 @@ async def test_a_receipt_in_the_report_holds_its_tests_against_those_of_the_base
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert "landed at" in app.text
+        for _ in range(100):  # the report is read beside the screen, and drawn when the screen has time
+            if "is done" in app.text:
+                break
+            await pilot.pause(0.05)
         assert re.search(r"met  (left|right) is done", app.text)
         assert "test_add (test_calc.CalcTest.test_add) ... ok" in app.text
 
