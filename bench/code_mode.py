@@ -63,12 +63,12 @@ def main() -> None:
     files, lines = int(os.environ.get("FILES", "40")), int(os.environ.get("LINES", "120"))
     names = [f"service/handler_{number:03}.py" for number in range(files)]
     program = [reply(role="worker", task=NAME, call=[call("program", code=PROGRAM)])]
-    by_program = anyio.run(measure, lines, names, program)
+    by_program = anyio.run(measure_conversation, lines, names, program)
     print(f"{files} files of {lines} lines; tokens of all requests of a conversation")
     print(f"{'one program':24} {by_program:10,}")
     shares = []
     for title, size in (("one call in a reply", 1), (f"{AT_ONCE} calls in a reply", AT_ONCE)):
-        by_calls = anyio.run(measure, lines, names, list_reads(names, size))
+        by_calls = anyio.run(measure_conversation, lines, names, list_reads(names, size))
         shares.append(by_program / by_calls)
         print(f"{title:24} {by_calls:10,}   a program takes {shares[-1]:.1%} of that, at most {MOST_SHARE:.0%}")
     sys.exit(1 if max(shares) > MOST_SHARE else 0)
@@ -83,7 +83,7 @@ def list_reads(names: Sequence[str], size: int) -> list[ScriptedReply]:
     return replies
 
 
-async def measure(lines: int, names: Sequence[str], replies: Sequence[ScriptedReply]) -> int:
+async def measure_conversation(lines: int, names: Sequence[str], replies: Sequence[ScriptedReply]) -> int:
     """Tokens of the requests of a conversation that plays these replies and ends."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

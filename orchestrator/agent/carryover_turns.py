@@ -31,7 +31,7 @@ from orchestrator.ports.hooks import NO_HOOKS
 from orchestrator.ports.ledger import Ledger
 
 MOST_ASKS = 2
-"""How often a model is asked for one carryover."""
+"""A model is asked so often for one carryover."""
 _LARGEST_BEGINNING_SHARE = 0.7
 """Share of the context that instructions, briefs and a carryover may fill; with more, the next would be near.
 

@@ -24,11 +24,11 @@ room for an answer: then all turns lose what can be left out."""
 WHOLE_LATEST_TURNS = 2
 """The latest turns that always stay whole."""
 ConversationPiece = Message | Turn
-"""What a conversation is made of: what the harness says, and turns."""
+"""A piece of a conversation: words of the harness, or a turn."""
 
 
 class ElidedTurns(NamedTuple):
-    """How many of all turns lose their long texts, and how many of those their thinking too: the first ones."""
+    """The number of first turns that lose their long texts, and of those that lose their thinking too."""
 
     texts: int
     thinking: int

@@ -9,7 +9,7 @@ from orchestrator.domain.chat import Message, Reasoning, Reply, ToolCall
 from orchestrator.llm.reasoning_rules import ReasoningRule
 
 NOT_EXECUTED = "not executed: an earlier call of this reply failed or ended the session"
-"""What stands for a call without an observation."""
+"""The observation of a call that has none."""
 
 
 @dataclass

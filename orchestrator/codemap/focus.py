@@ -1,4 +1,4 @@
-"""What a question is about: the words and the names of files that a text mentions."""
+"""The focus of a question: the words and the names of files that a text mentions."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

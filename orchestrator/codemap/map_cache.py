@@ -1,4 +1,4 @@
-"""What was parsed and drawn before, beside the repository's state: one small database for all runs.
+"""The cache of what was parsed and drawn before, beside the repository's state: one small database for all runs.
 
 It is a cache: where it is damaged, locked or full, what was looked for is not there, and only time is lost. It never
 takes more than it may, and whoever likes deletes it.

@@ -6,6 +6,7 @@ does not come back as the provider asks for it.
 
 import base64
 import json
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ def sign(text: str) -> str:
     return base64.b64encode(b"\xfb\xff" + text.encode()).decode()
 
 
-class Family:
+class Family(ABC):
     """A server of one family; `bodies` are the requests that it took, `refusals` what it said of others."""
 
     model: ClassVar[str]
@@ -102,17 +103,17 @@ class Family:
         """Whether the reply is to come in pieces."""
         return bool(body.get("stream"))
 
+    @abstractmethod
     def check(self, body: Json) -> int:
-        """How many replies the conversation holds already; raises Refusal if it breaks a rule."""
-        raise NotImplementedError
+        """Return how many replies the conversation holds already; raise Refusal if it breaks a rule."""
 
+    @abstractmethod
     def reply(self, place: int, step: Step) -> Json:
-        """A reply that comes at once."""
-        raise NotImplementedError
+        """Return a reply that comes at once."""
 
+    @abstractmethod
     def stream(self, place: int, step: Step) -> Sequence[bytes]:
-        """A reply in pieces."""
-        raise NotImplementedError
+        """Return a reply in pieces."""
 
 
 def event(value: Json, kind: str = "") -> bytes:

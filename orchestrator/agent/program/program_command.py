@@ -39,7 +39,7 @@ BUNDLED_MODULES = (
     "worktrees.safety.descriptors",
     "worktrees.safety.removal",
 )
-"""What the tools of a program consist of, but for the stand-in for pydantic; the standard library is inside."""
+"""The modules of a program's tools, but for the stand-in for pydantic; the standard library is inside."""
 
 
 def build_program_line() -> str:

@@ -32,7 +32,7 @@ _MAX_READ_BYTES = 1024 * 1024
 """The most that the tool `read` takes of a file."""
 _MAX_REFUSAL_CHARS = 2_000
 _PATTERN_CHARACTER = compile_lazily(r"[*?\[\\]")
-"""What a glob takes as more than itself, and a path does not."""
+"""Characters with a meaning of their own in a glob, and none in a path."""
 
 
 class ProgramMatch(NamedTuple):
