@@ -1,5 +1,6 @@
 """One model call of a session, with everything around it: budget, journal, retries."""
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from orchestrator.agent.reasoning_redaction import hide_reasoning_secrets
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.budget.usage import Usage
-from orchestrator.domain.chat import Message, Reasoning, Reply, Request
+from orchestrator.domain.chat import Message, Reasoning, Reply, Request, ToolCall
 from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
@@ -187,9 +188,17 @@ class _JournaledTries:
 def _hide_secrets(ledger: Ledger, reply: Reply) -> Reply:
     """Return a reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
     hide = ledger.hide_known_secrets
-    calls = tuple(call.model_copy(update={"arguments": hide(call.arguments)}) for call in reply.tool_calls)
+    calls = tuple(_hide_call_secrets(call, hide) for call in reply.tool_calls)
     reasoning = hide_reasoning_secrets(reply.reasoning, hide)
     return reply.model_copy(update={"text": hide(reply.text), "tool_calls": calls, "reasoning": reasoning})
+
+
+def _hide_call_secrets(call: ToolCall, hide: Callable[[str], str]) -> ToolCall:
+    """Return a call without secrets. Providers choose its id, some put signed thinking into it: it gets another one."""
+    call_id = call.id
+    if hide(call_id) != call_id:
+        call_id = f"call_{hashlib.sha256(call_id.encode()).hexdigest()[:24]}"
+    return call.model_copy(update={"id": call_id, "arguments": hide(call.arguments)})
 
 
 def _copy_identity(called: ModelCalled) -> dict[str, Any]:
