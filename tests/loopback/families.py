@@ -17,7 +17,7 @@ import anyio
 import h11
 from anyio.abc import SocketAttribute, SocketStream
 
-from tests.loopback.answers import Answer
+from tests.loopback.answers import CHARS_PER_TOKEN, Answer
 from tests.loopback.server import GONE, read_request, write_answer
 
 Json = dict[str, Any]
@@ -47,11 +47,26 @@ class Family(ABC):
 
     model: ClassVar[str]
     path: ClassVar[str]
+    keeps_all_thinking: ClassVar[bool] = True
+    """Every reply with a call has to bring its thinking back, also when what it looked at is left out."""
 
-    def __init__(self, steps: Sequence[Step], down_at: Sequence[int] = ()) -> None:
-        """Play `steps`; at each number in `down_at` of replies that came before, the server is down once."""
-        self.steps = tuple(steps)
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        down_at: Sequence[int] = (),
+        secret: str = "",
+        others: Mapping[str, Sequence[Step]] | None = None,
+    ) -> None:
+        """Play `steps`; at each number in `down_at` of replies that came before, the server is down once.
+
+        `others` are played in conversations that hold a text. Thinking with `secret` in it may come back changed or
+        not at all, but a request that holds the secret is refused.
+        """
+        self.steps = self._usual_steps = tuple(steps)
+        self._others = dict(others or {})
         self.down_at = set(down_at)
+        self.secret = secret
+        self.input_tokens = 0
         self.bodies: list[Json] = []
         self.refusals: list[str] = []
 
@@ -80,10 +95,17 @@ class Family(ABC):
     def _answer(self, target: str, body: Json) -> Answer:
         if self.path not in target:
             return self._refuse(f"nothing is served at {target}")
+        text = json.dumps(body, ensure_ascii=False)
+        if self._tells_secret(text):
+            return self._refuse("a secret went out")
+        self.input_tokens = len(text) // CHARS_PER_TOKEN
+        self.steps = self._find_steps(text)
         try:
             done = self.check(body)
         except Refusal as refusal:
             return self._refuse(str(refusal))
+        if done >= len(self.steps):
+            return self._refuse("the script has no further reply")
         if done in self.down_at:
             self.down_at.remove(done)
             return Answer(503, b'{"error": {"message": "overloaded"}}')
@@ -98,6 +120,22 @@ class Family(ABC):
         self.refusals.append(problem)
         error = {"error": {"type": "invalid_request_error", "message": problem}, "type": "error"}
         return Answer(400, json.dumps(error).encode())
+
+    def _find_steps(self, request: str) -> tuple[Step, ...]:
+        for marker, steps in self._others.items():
+            if marker in request:
+                return tuple(steps)
+        return self._usual_steps
+
+    def _tells_secret(self, request: str) -> bool:
+        if not self.secret:
+            return False
+        secrets = [sign(step.thinking) for step in self.steps if self.secret in step.thinking]
+        return any(secret in request for secret in [self.secret, *secrets])
+
+    def holds_secret(self, place: int) -> bool:
+        """Return True if what was thought before a reply must not come back as it was."""
+        return bool(self.secret) and self.secret in self.steps[place].thinking
 
     def is_streamed(self, target: str, body: Json) -> bool:
         """Whether the reply is to come in pieces."""
@@ -151,7 +189,7 @@ class Anthropic(Family):
     def reply(self, place: int, step: Step) -> Json:
         use = {"type": "tool_use", "id": f"toolu_{place}", "name": step.tool, "input": dict(step.arguments)}
         thoughts = self.thoughts(step) if step.thinking else []
-        usage = {"input_tokens": 1_000 + place, "output_tokens": 50}
+        usage = {"input_tokens": self.input_tokens, "output_tokens": 50}
         shared = {"id": f"msg_{place}", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5"}
         return {**shared, "content": [*thoughts, use], "stop_reason": "tool_use", "usage": usage}
 
@@ -183,11 +221,12 @@ class Anthropic(Family):
 
 
 class ChatCompletions(Family):
-    """OpenAI's chat completions, from a server that thinks aloud in `field` and wants that back."""
+    """OpenAI's chat completions; this server thinks aloud in `field`, and takes that back unchanged or not at all."""
 
     field = "reasoning_content"
     model = "openai/thinker"
     path = "/chat/completions"
+    keeps_all_thinking = False
     known = frozenset({"role", "content", "tool_calls", "tool_call_id", "reasoning_content"})
 
     def thought(self, step: Step) -> Json:
@@ -204,14 +243,15 @@ class ChatCompletions(Family):
 
     def check_reply(self, place: int, message: Json) -> None:
         """Refuse a reply that came back otherwise than it was given."""
-        if message.get("reasoning_content") != self.steps[place].thinking:
+        thought = message.get("reasoning_content", self.steps[place].thinking)
+        if thought != self.steps[place].thinking and not self.holds_secret(place):
             raise Refusal("the reasoning_content of the assistant was changed")
 
     def reply(self, place: int, step: Step) -> Json:
         function = {"name": step.tool, "arguments": json.dumps(dict(step.arguments))}
         calls = [{"id": f"call_{place}", "type": "function", "function": function}]
         message = {"role": "assistant", "content": None, "tool_calls": calls, **self.thought(step)}
-        usage = {"prompt_tokens": 1_000 + place, "completion_tokens": 50, "total_tokens": 1_050 + place}
+        usage = {"prompt_tokens": self.input_tokens, "completion_tokens": 50, "total_tokens": self.input_tokens + 50}
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
         shared = {"id": f"c{place}", "object": "chat.completion", "created": 1, "model": "thinker"}
         return {**shared, "choices": [choice], "usage": usage}
@@ -244,11 +284,12 @@ class DeepSeek(ChatCompletions):
     """Every reply that called a tool has to bring its `reasoning_content`, an empty one too; another's may be blank."""
 
     model = "deepseek/deepseek-reasoner"
+    keeps_all_thinking = True
 
     def check_reply(self, place: int, message: Json) -> None:
         if not message.get("reasoning_content"):
             raise Refusal("The reasoning_content in the thinking mode must be passed back to the API.")
-        if message["reasoning_content"] not in (" ", self.steps[place].thinking):
+        if message["reasoning_content"] not in (" ", self.steps[place].thinking) and not self.holds_secret(place):
             raise Refusal("the reasoning_content of the assistant was changed")
 
 
@@ -273,6 +314,7 @@ class OpenRouter(ChatCompletions):
     """`reasoning_details` go back unmodified, in their sequence."""
 
     field = "reasoning"
+    keeps_all_thinking = True
     model = "openrouter/anthropic/claude-sonnet-4.5"
     known = ChatCompletions.known | {"reasoning_details", "reasoning", "cache_control"}
 
@@ -294,7 +336,7 @@ class OpenRouter(ChatCompletions):
         return [{"reasoning": said, "reasoning_details": [detail]} for said, detail in pieces]
 
     def check_reply(self, place: int, message: Json) -> None:
-        if message.get("reasoning_details") != self.details(self.steps[place]):
+        if message.get("reasoning_details") != self.details(self.steps[place]) and not self.holds_secret(place):
             raise Refusal(f"reasoning_details were changed: {message.get('reasoning_details')}")
 
 
@@ -324,7 +366,11 @@ class Gemini(Family):
     def reply(self, place: int, step: Step) -> Json:
         call = {"functionCall": {"name": step.tool, "args": dict(step.arguments)}}
         parts = [{"text": step.thinking, "thought": True}, {**call, "thoughtSignature": sign(step.thinking)}]
-        usage = {"promptTokenCount": 1_000 + place, "candidatesTokenCount": 50, "totalTokenCount": 1_050 + place}
+        usage = {
+            "promptTokenCount": self.input_tokens,
+            "candidatesTokenCount": 50,
+            "totalTokenCount": self.input_tokens + 50,
+        }
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
         return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-3-pro-preview"}
 
@@ -351,7 +397,7 @@ class Responses(Family):
         items, place = body["input"], 0
         for before, item in pairwise(items):
             if item["type"] == "function_call":
-                if before != self.thought(place):
+                if before != self.thought(place) and not self.holds_secret(place):
                     raise Refusal("'function_call' was provided without its required 'reasoning' item")
                 place += 1
         return place
@@ -361,7 +407,12 @@ class Responses(Family):
         call = {"type": "function_call", "id": f"fc_{place}", "call_id": f"call_{place}", "name": step.tool}
         output = [self.thought(place), {**call, "arguments": arguments, "status": "completed"}]
         details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 5}}
-        usage = {"input_tokens": 1_000 + place, "output_tokens": 50, "total_tokens": 1_050 + place, **details}
+        usage = {
+            "input_tokens": self.input_tokens,
+            "output_tokens": 50,
+            "total_tokens": self.input_tokens + 50,
+            **details,
+        }
         shared = {"id": f"resp_{place}", "object": "response", "created_at": 1, "status": "completed", "tools": []}
         more = {"model": "gpt-5", "parallel_tool_calls": True, "tool_choice": "auto"}
         return {**shared, **more, "output": output, "usage": usage}

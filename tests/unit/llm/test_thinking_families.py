@@ -40,6 +40,7 @@ from tests.loopback.families import (
     OpenRouter,
     Refusal,
     Step,
+    Vllm,
     sign,
 )
 
@@ -112,7 +113,9 @@ async def test_a_thinking_model_finishes_a_session_with_tools(
     assert len(server.bodies) == 3
     if family in {Anthropic, OpenRouter, Gemini}:
         assert sign(STEPS[1].thinking) in json.dumps(server.bodies[-1])
-    if family is not OpenAi:
+    if family in {ChatCompletions, Vllm}:
+        assert server.bodies[-1]["messages"][-2]["reasoning_content"] == STEPS[1].thinking
+    elif family is not OpenAi:
         with pytest.raises(Refusal):
             server.check(without_thinking(server.bodies[-1]))
 
@@ -186,6 +189,17 @@ async def test_signed_thinking_that_holds_a_secret_goes_nowhere(tmp_path: Path) 
     assert server.refusals == []
     assert "thinking" not in json.dumps(server.bodies[1:])
     assert "Vb7xWp" not in read_all(tmp_path)
+
+
+async def test_a_signature_in_an_id_of_a_call_goes_nowhere_when_it_holds_a_secret(tmp_path: Path) -> None:
+    secret = "k7x-Vb7xWp-Tq93"
+    thinking = f"The key is {secret}."
+    server = Gemini((replace(STEPS[0], thinking=thinking), *STEPS[1:]), secret=secret)
+    async with server.run() as url, bench_in(tmp_path, {"MY_TOKEN": secret}) as bench:
+        assert await bench.hold(settings_for(Gemini, url)) == Handoff(summary="all done")
+    assert server.refusals == []
+    assert sign(thinking) not in read_all(tmp_path)
+    assert sign(STEPS[1].thinking) in json.dumps(server.bodies[-1])
 
 
 def read_all(directory: Path) -> str:
