@@ -94,6 +94,21 @@ async def test_every_role_is_told_the_nearest_rules_of_the_base_and_a_worker_s_c
     assert (report.is_same, report.is_whole) == (True, True), report.divergences
 
 
+async def test_reviewers_are_told_of_a_changed_file_that_only_the_settings_name(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "a"}),
+        writes("a", "web/HOUSE.md", "Use tabs.\n"),
+        worker_ends("a"),
+        reviews("a"),
+        planner_ends(),
+        judges(),
+        rules={"files": ["HOUSE.md"]},
+    )
+    assert status(ended, "a") == TaskStatus.MERGED
+    [notes] = [text for session, (_, text) in (await read_briefs(ended)).items() if session.startswith("review:a")]
+    assert "web/HOUSE.md tells agents what to do, and differs from the base" in notes
+
+
 async def test_rules_of_forty_kilobytes_are_cut_and_that_is_told_once(bench: Bench) -> None:
     commit_rules(bench, top="A rule of the house in one line.\n" * 1_250)
     ended = await bench.run(

@@ -298,6 +298,7 @@ async def _collect_findings(
         task=state.spec,
         parallel_tasks=others,
         regenerated_files=await find_regenerated_files(context, state.spec, base, candidate.commit, changes),
+        rule_files=context.config.rules.files,
         is_empty=candidate.tree == await context.read_tree_id(base),
         leaks=tuple(map(escape_path, leaks)),
         left_out_files=candidate.dropped,

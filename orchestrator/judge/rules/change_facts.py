@@ -60,6 +60,7 @@ class ChangeFacts:
         left_out_files: what the snapshot left out, with reasons.
         flagged_files: what the snapshot took and a reviewer should know of, with reasons.
         regenerated_files: the files that the task's generator makes just as they are.
+        rule_files: the names of files that tell agents what to do, by the user's settings.
         difference: what the gate says, once it ran.
         newcomers: the new files that the gate's run read although nobody asked for them, once it ran.
         new_tests: how new tests end with and without the change, once they ran.
@@ -87,6 +88,7 @@ class ChangeFacts:
     left_out_files: Sequence[str] = ()
     flagged_files: Sequence[str] = ()
     regenerated_files: frozenset[str] = frozenset()
+    rule_files: Sequence[str] = ()
     difference: Difference | None = None
     newcomers: Mapping[str, Newcomer] = field(default_factory=dict)
     new_tests: NewTestOutcomes | None = None

@@ -39,8 +39,9 @@ _CHANGE = "sets what linters or type checkers ask for, and was changed"
 
 def check_agent_rules(facts: ChangeFacts) -> Iterator[Finding]:
     """Yield a finding for each changed file that tells agents what to do; none of them blocks."""
+    names = frozenset(facts.rule_files)
     for file in facts.files:
-        if _AGENT_FILES.match_file(file.path):
+        if file.path.rpartition("/")[2] in names or _AGENT_FILES.match_file(file.path):
             text = (
                 f"{file.path} tells agents what to do, and differs from the base: nobody in this run goes by what it "
                 "says now, but agents of later runs will"

@@ -136,6 +136,7 @@ class AttemptReviewer:
             *(changes.files, changes.lines, changes.hunks, changes.sizes, self._at.recipe.judge.grants),
             task=task.spec,
             leaks=leaked,
+            rule_files=self._context.config.rules.files,
         )
         return await to_thread.run_sync(_check_file, facts, path)
 
