@@ -31,6 +31,7 @@ EFFECTS: Mapping[str, str] = {
 _ELSEWHERE = (
     *("engine.before-claim", "engine.after-claim", "recovery.before", "recovery.after", "setup.before-keep"),
     *("setup.after-keep", "inbox.before-record", "inbox.after-record", "journal.before-commit", "journal.after-commit"),
+    *("guide.before-lock", "guide.before-rename", "guide.after-rename"),
 )
 
 CRASH_POINTS: tuple[str, ...] = (*(f"{name}.{moment}" for name in EFFECTS for moment in CRASH_MOMENTS), *_ELSEWHERE)

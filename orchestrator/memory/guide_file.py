@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.crash import crash_point
 from orchestrator.domain.event.memory import GuideChanged
 from orchestrator.domain.ids import RunId
 from orchestrator.domain.memory.entry import EntryRetirement, RetirementCause
@@ -20,7 +21,7 @@ from orchestrator.memory.guide_document import (
     merge_guides,
     parse_guide,
 )
-from worktrees.durable_files import write_durably
+from worktrees.durable_files import DRAFT_SUFFIX, replace_durably, write_durably
 from worktrees.errors import LockTimeout
 from worktrees.locks.file_lock import wait_for_file_lock
 from worktrees.safety.descriptors import hold_descriptor
@@ -31,6 +32,8 @@ GUIDE_FILE = "field-guide.toml"
 REPOSITORY_FILE = f".orchestrate/{GUIDE_FILE}"
 """The file in the repository that people commit."""
 _LOCK_FILE = "field-guide.lock"
+_DRAFT_PREFIX = ".field-guide-"
+"""Begins the name of every draft; one that lies there while nobody else holds the lock is a dead process's."""
 _PATIENCE_S = 60.0
 _LOG = logging.getLogger(__name__)
 
@@ -119,14 +122,25 @@ class GuideFile:
 
     def _change(self, change: Callable[[GuideDocument], GuideDocument]) -> None:
         try:
+            crash_point("guide.before-lock")
             create_private_directory(self._directory)
             with self._hold_lock():
                 before = self.read_guide()
                 after = change(before)
                 if after != before:
-                    write_durably(self.path, format_guide(after))
+                    self._replace_file(format_guide(after))
         except (OSError, LockTimeout) as error:
             raise EnvironmentProblem(f"the field guide {self.path} cannot be written: {error}") from error
+
+    def _replace_file(self, content: bytes) -> None:
+        """Write the file anew, and remove what processes left that died before their rename; under the lock."""
+        for draft in self._directory.glob(f"{_DRAFT_PREFIX}*{DRAFT_SUFFIX}"):
+            draft.unlink(missing_ok=True)
+        with replace_durably(self.path, draft_prefix=_DRAFT_PREFIX) as file:
+            file.write(content)
+            file.flush()
+            crash_point("guide.before-rename")
+        crash_point("guide.after-rename")
 
     @contextmanager
     def _hold_lock(self) -> Iterator[None]:

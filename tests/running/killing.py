@@ -17,6 +17,7 @@ from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.effects import CRASH_POINTS
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.domain.event.memory import GuideChanged
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import EngineStarted, Noticed
 from orchestrator.domain.fold.projection import fold_events
@@ -148,6 +149,7 @@ def passed(journal: Path) -> Counter[str]:
     times = Counter(event.effect for event in latest if isinstance(event, Intent))
     times["inbox"] = sum(isinstance(event, CommandTaken) for event in latest)
     times["setup"] = sum(isinstance(event, Noticed) and bool(_KEPT.match(event.text)) for event in latest)
+    times["guide"] = sum(isinstance(event, GuideChanged) for event in latest)
     times |= dict.fromkeys(("engine", "recovery", "journal"), 1)
     return Counter({name: times[name.partition(".")[0]] for name in CRASH_POINTS})
 

@@ -108,6 +108,16 @@ async def test_the_same_claim_of_two_runs_is_one_entry(tmp_path: Path) -> None:
     assert list_claims(guide) == ["same"]
 
 
+def test_the_next_who_writes_removes_what_a_process_left_that_died_before_its_rename(tmp_path: Path) -> None:
+    left, foreign = tmp_path / ".field-guide-0a.draft", tmp_path / ".another.draft"
+    for path in (left, foreign):
+        path.write_text("[[ent")
+    guide = GuideFile(tmp_path)
+    guide.merge_guide(GuideDocument(entries=(learn("r", 0),)))
+    assert (left.exists(), foreign.exists()) == (False, True)
+    assert list_claims(guide) == ["r 0"]
+
+
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [
