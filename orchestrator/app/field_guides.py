@@ -13,6 +13,7 @@ from orchestrator.domain.memory.entry import EntryRetirement, EvidenceKind
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import SystemClock
+from orchestrator.journal.locations.run_lock import RunLock
 from orchestrator.memory.guide_document import NO_GUIDE, GuideDocument, parse_guide
 from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile
 from orchestrator.memory.lifecycle import find_retirement_cause
@@ -24,14 +25,14 @@ from worktrees.object_store.trees import list_paths, list_tree, read_blobs
 _FILE_MODES = frozenset({"100644", "100755"})
 
 
-def open_field_guide(state_directory: Path, state: RunState, config: Config) -> GuideFile | None:
-    """Return the field guide that a run writes to.
+def open_field_guide(state_directory: Path, state: RunState, config: Config, lock: RunLock) -> GuideFile | None:
+    """Return the field guide that a run writes to for as long as it has its lock.
 
     None for a migration, where it is switched off, and where commands without a sandbox could write it themselves.
     """
     if config.memory.place == "off" or state.run.mode != "goal" or state.is_unsafe or config.hands.without_sandbox:
         return None
-    return GuideFile(state_directory, config.memory.expire_days, config.memory.max_entries)
+    return GuideFile(state_directory, config.memory.expire_days, config.memory.max_entries, lock.require_held)
 
 
 async def read_guide_events(project: ProjectContext, base: CommitId) -> Sequence[Event]:

@@ -37,6 +37,7 @@ from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hooks.runner import HookRunner
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.locations.run_lock import RunLock
 from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.journal.receipt_directory import ReceiptDirectory
 from orchestrator.judge.files.changed_file import ChangedFile
@@ -123,7 +124,7 @@ async def open_run(
         config, recipe = live.current, _load_recipe(journal.state)
         lock.write_owner(config.run.lease_s)
         on_recovered = await _open_notifications(location, config, journal, stack)
-        opening = _RunOpening(location, overrides, stack, journal, live, config, recipe)
+        opening = _RunOpening(location, overrides, stack, lock, journal, live, config, recipe)
         grant, hands, before = await opening.open_environments()
         hooks = opening.build_hooks(hands)
         yield RunContext(
@@ -213,6 +214,7 @@ class _RunOpening:
     location: RunLocation
     overrides: RunOverrides
     stack: AsyncExitStack
+    lock: RunLock
     journal: Journal
     live: LiveConfig
     config: Config
@@ -315,7 +317,7 @@ class _RunOpening:
 
     def open_field_guide(self) -> GuideFile | None:
         """Return the field guide of the repository; None where nothing is to be remembered, or for a migration."""
-        return open_field_guide(self.location.state.path, self.journal.state, self.config)
+        return open_field_guide(self.location.state.path, self.journal.state, self.config, self.lock)
 
     async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
         """Open the roles on their models; None for a recipe without models.

@@ -10,7 +10,7 @@ from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Handoff
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, RunTakenOver
 from orchestrator.memory.lifecycle import list_open_proposals, project_guide_changes
 from orchestrator.memory.proposals import KnownEvidence, build_proposals, list_named_evidence
 from orchestrator.ports.ledger import record_notice_once
@@ -70,6 +70,9 @@ async def save_field_guide(context: RunContext) -> None:
 
     What is written follows from the journal alone. So a process that died between the two is no harm: the next one
     writes the same again. A guide that cannot be written stops no run; a notice names it.
+
+    Raises:
+        RunTakenOver: another process works on the run by now.
     """
     guide, memory = context.field_guide, context.state.memory
     if guide is None:
@@ -81,6 +84,8 @@ async def save_field_guide(context: RunContext) -> None:
         return
     try:
         await guide.write_changes(context.state.run.run, changes, context.state.run.started_at)
+    except RunTakenOver:
+        raise
     except EnvironmentProblem as problem:
         text = f"what this run learnt is not in the field guide yet: {problem}"
         notice = Noticed(level="warning", code=NoticeCode.GUIDE_UNWRITTEN, text=text)

@@ -41,9 +41,20 @@ _LOG = logging.getLogger(__name__)
 class GuideFile:
     """A field guide in a directory of our own, into which no sandboxed command can see."""
 
-    def __init__(self, directory: Path, expire_days: int = 90, max_entries: int = 200) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        expire_days: int = 90,
+        max_entries: int = 200,
+        require_writer: Callable[[], None] | None = None,
+    ) -> None:
+        """Name the guide in `directory`, which need not exist.
+
+        `require_writer` raises if whoever writes may not do so any more; it is called while the guide is locked.
+        """
         self._directory = directory
         self._limits = (expire_days, max_entries)
+        self._require_writer = require_writer
 
     @property
     def expire_days(self) -> int:
@@ -75,6 +86,7 @@ class GuideFile:
 
         Raises:
             EnvironmentProblem: the guide cannot be read, locked or written.
+            RunTakenOver: another process works on the run by now; nothing was written.
         """
 
         def apply_to_guide(guide: GuideDocument) -> GuideDocument:
@@ -125,6 +137,8 @@ class GuideFile:
             crash_point("guide.before-lock")
             create_private_directory(self._directory)
             with self._hold_lock():
+                if self._require_writer is not None:
+                    self._require_writer()
                 before = self.read_guide()
                 after = change(before)
                 if after != before:

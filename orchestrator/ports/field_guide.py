@@ -19,4 +19,5 @@ class FieldGuide(Protocol):
 
         Raises:
             EnvironmentProblem: it cannot be read or written.
+            RunTakenOver: another process works on the run by now; nothing was written.
         """

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from orchestrator.errors import EnvironmentProblem, RunLocked
+from orchestrator.errors import EnvironmentProblem, RunLocked, RunTakenOver
 from worktrees.errors import LockTimeout
 from worktrees.locks.file_lock import open_lock_file, wait_for_file_lock
 from worktrees.safety.private_directory import create_private_directory
@@ -30,9 +30,23 @@ _PAUSE_S = 0.03  # whoever asks whether the run is live holds the lock for some 
 
 @dataclass(frozen=True)
 class RunLock:
-    """A lock that this process holds."""
+    """A lock that this process holds, or held until it slept for too long."""
 
     file: IO[str]
+    path: Path
+
+    def require_held(self) -> None:
+        """Raise if another process has taken the lock. Blocks.
+
+        Raises:
+            RunTakenOver: another lock lies in the place of this one, or none.
+        """
+        with suppress(FileNotFoundError):
+            if os.path.samestat(self.path.stat(follow_symlinks=False), os.fstat(self.file.fileno())):
+                return
+        raise RunTakenOver(
+            f"another process took over run {self.path.parent.name}; this one stops and writes nothing more"
+        )
 
     def write_owner(self, lease_s: float) -> None:
         """Write who holds the lock, and after how many seconds without a sign of life it may be taken over."""
@@ -81,7 +95,7 @@ def hold_run_lock(directory: Path, what: str) -> Iterator[RunLock]:
             f"cannot write {directory}: {error.strerror}; choose another state directory with --state DIR"
         ) from error
     with file:
-        held = RunLock(file)
+        held = RunLock(file, directory / "lock")
         held.write_owner(LOCK_LEASE_S)
         yield held
 

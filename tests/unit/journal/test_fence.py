@@ -12,6 +12,7 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import EngineStarted, Noticed
 from orchestrator.errors import JournalProblem, RunTakenOver
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.locations.run_lock import hold_run_lock
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
 
 
@@ -52,6 +53,17 @@ async def test_a_process_that_was_replaced_records_nothing_more_and_says_who_too
     assert (told, raised.value.exit_code) == (["before", "by the other", "goes on"], 8)
     slept.close()
     other.close()
+
+
+def test_a_lock_that_was_replaced_while_its_holder_slept_is_not_held_any_more(tmp_path: Path) -> None:
+    directory = tmp_path / "run-7f3a"
+    with hold_run_lock(directory, "the run") as slept:
+        slept.require_held()
+        slept.write_owner(lease_s=-1)
+        with hold_run_lock(directory, "the run") as other:
+            with pytest.raises(RunTakenOver, match="another process took over run run-7f3a"):
+                slept.require_held()
+            other.require_held()
 
 
 async def test_a_store_that_never_claimed_writes_nothing(tmp_path: Path) -> None:

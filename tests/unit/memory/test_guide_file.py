@@ -20,7 +20,7 @@ from orchestrator.domain.memory.entry import (
     RetirementCause,
     build_entry_id,
 )
-from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.errors import EnvironmentProblem, RunTakenOver, UsageProblem
 from orchestrator.memory.guide_document import GuideDocument, format_guide, parse_guide
 from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile, write_repository_guide
 from orchestrator.memory.lifecycle import find_retirement_cause
@@ -106,6 +106,18 @@ async def test_the_same_claim_of_two_runs_is_one_entry(tmp_path: Path) -> None:
     for run in ("r", "s"):
         await guide.write_changes(RunId(run), GuideChanged(added=(learn(run, 0, claim="same"),)), NOW)
     assert list_claims(guide) == ["same"]
+
+
+async def test_a_run_that_another_process_took_over_changes_nothing_in_the_guide(tmp_path: Path) -> None:
+    def refuse_writer() -> None:
+        raise RunTakenOver("another process took over")
+
+    other, run = GuideFile(tmp_path), RunId("r")
+    await other.write_changes(run, GuideChanged(added=(learn("r", 0), learn("r", 1))), NOW)
+    slept = GuideFile(tmp_path, require_writer=refuse_writer)
+    with pytest.raises(RunTakenOver):
+        await slept.write_changes(run, GuideChanged(added=(learn("r", 0),)), NOW)
+    assert list_claims(other) == ["r 0", "r 1"]
 
 
 def test_the_next_who_writes_removes_what_a_process_left_that_died_before_its_rename(tmp_path: Path) -> None:
