@@ -9,7 +9,7 @@ from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.memory import GuideRead
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.memory.entry import EntryRetirement, EvidenceKind
+from orchestrator.domain.memory.entry import EntryRetirement, EvidenceKind, GuideEntry, RetirementCause
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import SystemClock
@@ -19,6 +19,7 @@ from orchestrator.memory.guide_file import REPOSITORY_FILE, GuideFile
 from orchestrator.memory.lifecycle import find_retirement_cause
 from orchestrator.project.options import ProjectContext
 from worktrees.git import Git
+from worktrees.object_store.commit_names import find_reachable_commit
 from worktrees.object_store.packs import find_existing_objects
 from worktrees.object_store.trees import list_paths, list_tree, read_blobs
 
@@ -82,7 +83,10 @@ async def read_committed_guide(git: Git, commit: CommitId) -> GuideDocument:
 
 
 async def build_guide_event(git: Git, base: CommitId, guide: GuideDocument) -> GuideRead:
-    """Return what a run that begins at `base` is told, and which entries nothing holds up any more."""
+    """Return what a run that begins at `base` is told, and which entries nothing holds up any more.
+
+    An entry about files that come with a commit that `base` does not hold yet is neither told nor ended.
+    """
     now, paths = SystemClock().now(), await list_paths(git, base)
     named = {entry.evidence.id for entry in guide.entries if entry.evidence.kind == EvidenceKind.COMMIT}
     lost = named - (await find_existing_objects(git, named)).keys()
@@ -91,6 +95,13 @@ async def build_guide_event(git: Git, base: CommitId, guide: GuideDocument) -> G
         cause = find_retirement_cause(entry, now, paths, lost)
         if cause is None:
             kept.append(entry)
-        else:
+        elif cause != RetirementCause.SCOPE_GONE or await _holds_evidence(git, base, entry):
             retired.append(EntryRetirement(entry=entry.id, cause=cause, at=now))
     return GuideRead(entries=tuple(kept), retired=tuple(retired))
+
+
+async def _holds_evidence(git: Git, base: CommitId, entry: GuideEntry) -> bool:
+    """Return False if the evidence of an entry is a commit that has still to come into the base."""
+    if entry.evidence.kind != EvidenceKind.COMMIT:
+        return True
+    return await find_reachable_commit(git, entry.evidence.id, base) is not None

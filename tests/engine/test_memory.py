@@ -177,6 +177,22 @@ async def test_an_entry_whose_evidence_or_files_are_gone_is_told_to_nobody_and_e
     }
 
 
+@pytest.mark.extended
+async def test_an_entry_about_files_that_are_not_merged_yet_waits_for_them(bench: Bench) -> None:
+    learned = [{"claim": CLAIM, "evidence": "change", "scope": "one.txt"}]
+    first = await run_task(bench, "one", ("one:1:1",), learned=learned)
+    second = await run_task(bench, "two")
+    assert second.state.memory.guide == ()
+    assert [entry.claim for entry in read_guide(second).entries] == [CLAIM]
+    git(bench.repository, "merge", "-q", "--ff-only", first.state.run.branch)
+    third = await run_task(bench, "three")
+    assert [entry.claim for entry in third.state.memory.guide] == [CLAIM]
+    git(bench.repository, "rm", "-q", "one.txt")
+    git(bench.repository, "commit", "-qm", "without it")
+    fourth = await run_task(bench, "four")
+    assert [one.cause for one in read_guide(fourth).ended] == [RetirementCause.SCOPE_GONE]
+
+
 async def test_what_did_not_land_or_was_not_accepted_is_not_in_the_guide(bench: Bench) -> None:
     ended = await run_task(bench, "one", (), learned=[{"claim": CLAIM, "evidence": "change"}])
     assert status(ended, "one") == TaskStatus.MERGED
