@@ -1,6 +1,7 @@
-"""The texts of briefs: contracts, reports, handoffs and lists as they stand in a prompt."""
+"""The texts of briefs: contracts, reports, handoffs and lists as they stand in a prompt, and parts that share room."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from orchestrator.domain.judging.forge_check import ForgeCheck, format_check_lines
 from orchestrator.domain.ownership.decisions import Decision
@@ -11,6 +12,11 @@ from orchestrator.domain.text.listing import join_limited
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.ports.roles import CheckSummary, TaskReport
 from prompts import fence_text
+
+_LEAST_PART_CHARS = 200
+"""Beside its lead a part has at least so much."""
+_LEFT_OUT = "Left out here for want of room: {names}. `recall` and your other tools show it."
+_NO_LIMIT = 10**9
 
 
 def format_bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
@@ -100,7 +106,12 @@ def format_judge_report(report: TaskReport) -> str:
 
 def format_decisions(decisions: Iterable[Decision]) -> str:
     """Return decisions with their ids and who took them."""
-    return format_bullets(f"{decision.id} ({decision.owner}): {decision.text}" for decision in decisions)
+    return format_bullets(map(format_decision, decisions))
+
+
+def format_decision(decision: Decision) -> str:
+    """Return a decision with its id and who took it."""
+    return f"{decision.id} ({decision.owner}): {decision.text}"
 
 
 def format_report_line(report: TaskReport) -> str:
@@ -143,3 +154,69 @@ def _build_section(name: str, items: Iterable[str]) -> tuple[str, ...]:
     if lines:
         return (f"{name}:", *lines)
     return ()
+
+
+# --- parts that share what room there is ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BriefPart:
+    """A part of a brief, which can be shorter where there is little room.
+
+    `name` tells what it is where it is left out, `lead` begins it, `render` writes the rest of it in at most so many
+    characters. The greater its `weight`, the more of too little room it gets, and the later it is left out whole.
+    """
+
+    name: str
+    lead: str
+    render: Callable[[int], str]
+    weight: int = 1
+
+    def render_text(self, room: int = _NO_LIMIT) -> str:
+        """Return the part in at most `room` characters."""
+        return self.lead + self.render(room - len(self.lead))
+
+
+def render_parts(parts: Sequence[BriefPart], room: int) -> str:
+    """Return parts with a blank line between them in at most `room` characters; whole if they fit.
+
+    Else those that are too long are shortened. Where that leaves one too little, the least important parts are left
+    out, and named at the end.
+    """
+    sizes = {part.name: len(part.render_text()) + 2 for part in parts}
+    kept, missing = list(parts), list[str]()
+    left = room
+    while True:
+        shares = divide_room([sizes[part.name] for part in kept], [part.weight for part in kept], left)
+        if all(share >= _find_least(part, sizes[part.name]) for part, share in zip(kept, shares, strict=True)):
+            break
+        dropped = min(reversed(kept), key=lambda part: part.weight)
+        kept.remove(dropped)
+        missing.insert(0, dropped.name)
+        left = room - len(_LEFT_OUT) - sum(len(name) + 2 for name in missing)
+    texts = [part.render_text(share - 2) for part, share in zip(kept, shares, strict=True)]
+    if missing:
+        texts.append(_LEFT_OUT.format(names=", ".join(missing)))
+    return "\n\n".join(texts)
+
+
+def _find_least(part: BriefPart, size: int) -> int:
+    """Return the characters that a part needs to say anything."""
+    return min(size, _LEAST_PART_CHARS + len(part.lead))
+
+
+def divide_room(sizes: Sequence[int], weights: Sequence[int], room: int) -> list[int]:
+    """Return how much of the room each gets: what is small gets all that it needs, the others divide the rest."""
+    shares, waiting = [0] * len(sizes), set(range(len(sizes)))
+    while waiting:
+        unit = max(room, 0) / sum(weights[place] for place in waiting)
+        small = [place for place in waiting if sizes[place] <= unit * weights[place]]
+        for place in small:
+            shares[place] = sizes[place]
+            room -= sizes[place]
+            waiting.remove(place)
+        if not small:
+            for place in waiting:
+                shares[place] = int(unit * weights[place])
+            break
+    return shares

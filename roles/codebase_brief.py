@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.codebase import build_codebase_tools
@@ -15,6 +16,8 @@ from orchestrator.judge.selection.selected_tests import find_test_file
 from orchestrator.ports.codebase import Codebase, MapRequest, TestFile
 from orchestrator.ports.ledger import Ledger
 from prompts import fence_text
+from roles.brief_text import BriefPart
+from roles.report_digest import fit_lines
 from roles.role_context import RoleContext
 
 _MAX_TEST_FILES = 2_000
@@ -22,8 +25,6 @@ _LISTED_TESTS = 12
 _MAX_IMPORTS = 4
 _TOOL_TOKENS = 2_000
 """What a map takes at least that an agent asks for."""
-_MAP_SHARE = 4
-"""A map takes no more than this part of a brief, which is shorter after a conversation that filled its context."""
 
 
 class CodebaseBrief:
@@ -33,16 +34,24 @@ class CodebaseBrief:
         self._drawn = drawn
         self._around_it = around_it
 
-    def render_text(self, limit: int) -> str:
-        """Return all of it as data for a brief of `limit` characters; what is too long for that is left out."""
+    def list_parts(self) -> list[BriefPart]:
+        """Return the parts of a brief about the repository, as data; the end of what is too long is left out."""
         parts = []
-        for title, label, text in (
-            ("The repository as it is now: what matters most for this, by line", "map", self._drawn),
-            ("Its history and tests", "repository", self._around_it),
+        for name, lead, label, text in (
+            ("the map", "The repository as it is now: what matters most for this, by line\n", "map", self._drawn),
+            ("history and tests", "Its history and tests\n", "repository", self._around_it),
         ):
-            if text and len(text) <= limit // _MAP_SHARE:
-                parts.append(f"{title}\n{fence_text(label, text)}")
-        return "\n\n".join(parts)
+            if text:
+                parts.append(BriefPart(name, lead, partial(_fence_first_lines, label, text)))
+        return parts
+
+
+def _fence_first_lines(label: str, text: str, room: int) -> str:
+    """Return the first lines of a text as data, in so many characters, and how many more there are."""
+    left = room - len(fence_text(label, ""))
+    if len(text) <= left:
+        return fence_text(label, text)
+    return fence_text(label, "\n".join(fit_lines(text.split("\n"), left, "lines")))
 
 
 async def describe_codebase(around: RoleContext, commit: CommitId | None, texts: Iterable[str]) -> CodebaseBrief:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from orchestrator.agent.brief_room import find_brief_room, is_too_narrow
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.memory import build_note_tool, build_search_memory_tool
@@ -10,7 +11,7 @@ from orchestrator.config.memory import MemorySettings
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.memory.entry import OWN_CHANGE, GuideProposal
 from orchestrator.domain.text.sanitization import to_one_line
-from orchestrator.memory.index import format_entry, format_index, format_notes, search_entries
+from orchestrator.memory.index import format_entry, format_index, format_notes, keep_first_lines, search_entries
 from orchestrator.ports.ledger import Ledger
 from prompts import PromptSource, fence_text
 
@@ -21,6 +22,9 @@ _TOLD_ROLES = frozenset({"planner", "worker", "arbiter", "judge"})
 _REPORTING_ROLES = frozenset({"planner", "worker", "arbiter"})
 _NOTED_ROLES = frozenset({"planner", "worker", "arbiter"})
 _MAX_RECEIPTS = 6
+_NOTES_SHARE = 1 / 3
+_EVIDENCE_SHARE = 1 / 8
+"""Shares of the room of memory that notes and the names of evidence may take; the field guide has the rest."""
 _MAX_LINE_CHARS = 300
 
 
@@ -29,13 +33,14 @@ def add_memory_words(
 ) -> SessionSpec:
     """Return a conversation whose brief begins with what its role is told from memory, and that can search the rest.
 
-    The index is about the paths of its task and `more`. A conversation that goes on from another has heard it.
+    The index is about the paths of its task and `more`. A conversation that goes on from another has heard it, and in
+    a window that instructions and tools nearly fill there is only the search.
     """
     if spec.role not in _TOLD_ROLES:
         return spec
     if ledger.state.memory.guide:
         spec = replace(spec, tools={**spec.tools, **index_tools(_build_search_tool(ledger))})
-    if spec.continues is not None:
+    if spec.continues is not None or is_too_narrow(spec.context_tokens, spec.fixed_chars):
         return spec
     parts = _iterate_parts(spec, ledger, prompts, settings, more)
     return replace(spec, brief="\n".join((*parts, spec.brief)))
@@ -47,24 +52,31 @@ def _iterate_parts(
     state = ledger.state
     task = state.tasks.get(spec.task)
     paths = (*task.spec.paths, *more) if task else tuple(more)
-    guide = format_index(state.memory.guide, paths, settings.max_lines, state.run.started_at)
+    room = find_brief_room(spec.context_tokens, spec.fixed_chars).memory
+    notes = format_notes(state.memory.notes, settings.note_lines, int(room * _NOTES_SHARE))
+    left = int(room * (1 - _EVIDENCE_SHARE)) - (len(notes) if spec.role in _NOTED_ROLES else 0)
+    guide = format_index(state.memory.guide, paths, settings.max_lines, state.run.started_at, left)
     if guide:
         yield prompts.load_prompt("field-guide").render_text(guide=fence_text("field-guide", guide))
-    if spec.role in _NOTED_ROLES and (notes := format_notes(state.memory.notes, settings.note_lines)):
+    if spec.role in _NOTED_ROLES and notes:
         yield prompts.load_prompt("run-notes").render_text(notes=fence_text("run-notes", notes))
     if spec.role in _REPORTING_ROLES:
-        lines = "\n".join(_iterate_evidence_lines(spec, ledger))
+        lines = "\n".join(_list_evidence_lines(spec, ledger, int(room * _EVIDENCE_SHARE)))
         yield prompts.load_prompt("evidence-names").render_text(evidence=fence_text("evidence-names", lines))
 
 
-def _iterate_evidence_lines(spec: SessionSpec, ledger: Ledger) -> Iterator[str]:
+def _list_evidence_lines(spec: SessionSpec, ledger: Ledger, max_chars: int) -> list[str]:
+    """Return what can be evidence, a line each; of receipts as many as so many characters hold."""
     state = ledger.state
-    yield f"- {state.run.base[:12]}: the commit that this run began from"
+    lines = [f"- {state.run.base[:12]}: the commit that this run began from"]
     if spec.role != "planner":
-        yield f"- {OWN_CHANGE}: your own change, once it has landed"
-    for receipt in list(state.get_baseline_receipts().values())[:_MAX_RECEIPTS]:
+        lines.append(f"- {OWN_CHANGE}: your own change, once it has landed")
+    receipts = list(state.get_baseline_receipts().values())
+    shown = []
+    for receipt in receipts[:_MAX_RECEIPTS]:
         line = f"- {receipt.key}: `{receipt.command}` on that commit: {receipt.outcome_text}"
-        yield to_one_line(line, _MAX_LINE_CHARS)
+        shown.append(to_one_line(line, _MAX_LINE_CHARS))
+    return [*lines, *keep_first_lines(shown, max_chars)]
 
 
 def build_memory_tools(ledger: Ledger, task: TaskId, settings: MemorySettings) -> list[AnyTool]:

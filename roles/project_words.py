@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.agent.context_size import CHARS_PER_TOKEN
+from orchestrator.agent.brief_room import find_brief_room
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.run.notice_codes import NoticeCode
@@ -15,8 +15,6 @@ from orchestrator.ports.project_rules import ProjectRules, RuleText, SelectedRul
 from prompts import PromptSource, fence_text
 from worktrees.safety.path_rules import escape_path
 
-_RULES_SHARE = 1 / 6
-"""Share of a model's context that rules may fill at most."""
 _SHOWN = 10
 _SHOWN_PROBLEMS = 20
 _PATH_CHARS = 160
@@ -39,7 +37,7 @@ async def open_with_project_words(
     if spec.continues is not None:
         is_new = heard is not None and heard != spec.settings.instructions
         return _add_instructions(spec, prompts) if is_new else spec
-    limit = min(max_chars, int(spec.context_tokens * CHARS_PER_TOKEN * _RULES_SHARE))
+    limit = min(max_chars, find_brief_room(spec.context_tokens, spec.fixed_chars).rules)
     task = ledger.state.tasks.get(spec.task)
     paths = (*task.spec.paths, *more) if task else tuple(more)
     selected = await rules.select_rules(paths, limit)

@@ -127,7 +127,7 @@ def _group_by_slice(reports: Sequence[TaskReport]) -> Sequence[_Slice]:
 
 def _add_slices(text: _BoundedText, slices: Sequence[_Slice], form: ReportForm) -> None:
     room = int(text.remaining_chars * _SLICES_SHARE)
-    lines = _fit_lines(map(_format_slice_line, slices), room // 2, "slices")
+    lines = fit_lines(map(_format_slice_line, slices), room // 2, "slices")
     text.add_part("\n".join(lines))
     summaries = {one.name: _format_handoff_line(one.own.handoff) for one in slices if one.own and one.own.handoff}
     if summaries:
@@ -162,8 +162,8 @@ def _format_handoff_line(handoff: Handoff) -> str:
 
 def _fence_claims(summaries: Mapping[TaskId, str], room: int, label: str) -> str:
     share = min(room // len(summaries), _SAID_CHARS)
-    lines = [f"{name}: {_cut_text(words, share - len(name))}" for name, words in summaries.items()]
-    return f"What their planners say\n{fence_text(label, chr(10).join(_fit_lines(lines, room, 'slices')))}"
+    lines = [f"{name}: {cut_text(words, share - len(name))}" for name, words in summaries.items()]
+    return f"What their planners say\n{fence_text(label, chr(10).join(fit_lines(lines, room, 'slices')))}"
 
 
 # --- single tasks --------------------------------------------------------------------------------------------------
@@ -187,41 +187,46 @@ def _add_details(text: _BoundedText, reports: Sequence[TaskReport], form: Report
 def _shorten_report(report: TaskReport) -> TaskReport:
     task = report.task.model_copy(
         update={
-            "outcome": _cut_text(report.task.outcome, _SHORT_CHARS),
+            "outcome": cut_text(report.task.outcome, _SHORT_CHARS),
             "acceptance": _shorten_items(report.task.acceptance),
         }
     )
-    changes: dict[str, object] = {"task": task, "reason": _cut_text(report.reason, 2 * _SHORT_CHARS)}
+    changes: dict[str, object] = {"task": task, "reason": cut_text(report.reason, 2 * _SHORT_CHARS)}
     changes["verdicts"] = _shorten_items(report.verdicts[-2 * _SHORT_ITEMS :], 2 * _SHORT_ITEMS)
     changes["paths"] = report.paths[:_SHORT_ITEMS]
     if report.handoff:
-        summary = _cut_text(report.handoff.summary, _SHORT_CHARS)
+        summary = cut_text(report.handoff.summary, _SHORT_CHARS)
         remaining, concerns = _shorten_items(report.handoff.remaining), _shorten_items(report.handoff.concerns)
         changes["handoff"] = Handoff(summary=summary, remaining=remaining, concerns=concerns)
     return report.model_copy(update=changes)
 
 
 def _shorten_items(items: Iterable[str], count: int = _SHORT_ITEMS) -> tuple[str, ...]:
-    return tuple(_cut_text(item, _SHORT_CHARS) for item in tuple(items)[:count])
+    return tuple(cut_text(item, _SHORT_CHARS) for item in tuple(items)[:count])
 
 
 def _add_lines(text: _BoundedText, reports: Sequence[TaskReport]) -> None:
-    """Add a line for each report: with its outcome if all of them fit so, else as short as is needed."""
+    """Add a line for each report: with its outcome if all of them fit so, else as short as is needed.
+
+    Where not even short ones fit, those that need a look come first.
+    """
     title = "The other tasks\n"
     room = text.remaining_chars - len(title)
     for format_line in (_format_outcome_line, _format_title_line, _format_short_line):
         lines = list(map(format_line, reports))
         if sum(map(len, lines)) + len(lines) <= room:
             break
-    text.add_part(title + "\n".join(_fit_lines(lines, room, "tasks")))
+    else:
+        lines = list(map(_format_short_line, sorted(reports, key=_rank_need)))
+    text.add_part(title + "\n".join(fit_lines(lines, room, "tasks")))
 
 
 def _format_outcome_line(report: TaskReport) -> str:
-    return f"{_format_title_line(report)}: {_cut_text(report.task.outcome, _OUTCOME_CHARS)}"
+    return f"{_format_title_line(report)}: {cut_text(report.task.outcome, _OUTCOME_CHARS)}"
 
 
 def _format_title_line(report: TaskReport) -> str:
-    return f"{_format_short_line(report)} ({_cut_text(report.task.title, _OUTCOME_CHARS)})"
+    return f"{_format_short_line(report)} ({cut_text(report.task.title, _OUTCOME_CHARS)})"
 
 
 def _format_short_line(report: TaskReport) -> str:
@@ -229,7 +234,7 @@ def _format_short_line(report: TaskReport) -> str:
     return f"{report.task.id}: {report.status}{cause}"
 
 
-def _fit_lines(lines: Iterable[str], room: int, noun: str) -> Sequence[str]:
+def fit_lines(lines: Iterable[str], room: int, noun: str) -> Sequence[str]:
     """Return the first lines that fit into `room` characters, and how many more there are."""
     every = list(lines)
     if sum(map(len, every)) + len(every) <= room:
@@ -243,7 +248,7 @@ def _fit_lines(lines: Iterable[str], room: int, noun: str) -> Sequence[str]:
     return [*kept, f"and {len(every) - len(kept):,} more {noun}"]
 
 
-def _cut_text(text: str, limit: int) -> str:
+def cut_text(text: str, limit: int) -> str:
     """Return the text in one line of at most `limit` characters."""
     line = " ".join(text.split())
     if len(line) <= limit:

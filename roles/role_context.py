@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from orchestrator.agent.brief_room import is_too_narrow
+from orchestrator.agent.context_size import CHARS_PER_TOKEN
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.model import Config
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import TaskId
 from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
-from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.ledger import Ledger, record_notice_once
 from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from orchestrator.ports.roles import SessionFailure
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
@@ -59,6 +62,7 @@ class RoleContext:
         Its brief opens with the project's rules for the paths of its task and for `paths`. One that goes on opens with
         the user's instructions if they are others than those it has `heard`.
         """
+        await _tell_of_narrow_window(self.ledger, spec)
         if self.has_memory:
             spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
         limit = self.config.rules.max_chars
@@ -70,3 +74,15 @@ class RoleContext:
             if isinstance(result, kind):
                 return result
         raise TypeError(f"session {spec.id} gave a {type(result).__name__}: one of its final tools makes no {kinds}")
+
+
+async def _tell_of_narrow_window(ledger: Ledger, spec: SessionSpec) -> None:
+    if not is_too_narrow(spec.context_tokens, spec.fixed_chars):
+        return
+    tokens = spec.fixed_chars // CHARS_PER_TOKEN
+    text = (
+        f"the instructions and tools of a {spec.role} take about {tokens:,} of the {spec.context_tokens:,} tokens of "
+        f"{spec.settings.model}, and its brief is as short as it can be: give the role a model with a larger window, "
+        "or raise its context_tokens if the model has one"
+    )
+    await record_notice_once(ledger, Noticed(level="warning", text=text))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.agent.context_size import CHARS_PER_TOKEN
+from orchestrator.agent.brief_room import find_brief_room
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.event.run import Noticed
@@ -21,8 +21,6 @@ from roles.role_context import RoleContext
 
 V = TypeVar("V")
 
-_BRIEF_SHARE = 1 / 3
-"""Share of the context that a brief may fill; the rest is for what the role reads and says."""
 _DETAIL_CHARS = 500
 _ADVICE: Mapping[Exit, str] = {
     Exit.STUCK: "Use a tool in every reply, and do not repeat a call that has told you what it can.",
@@ -49,11 +47,14 @@ class SessionTry:
     @property
     def brief_chars(self) -> int:
         """Characters that a brief may have: a third of the context."""
-        return int(find_context_tokens(self.settings) * CHARS_PER_TOKEN * _BRIEF_SHARE)
+        return find_brief_room(find_context_tokens(self.settings)).brief
 
-    def render_brief(self, render: Callable[[int], str]) -> str:
-        """Return what `render` makes of so many characters; half as long for each try that filled its context."""
-        text = render(self.brief_chars)
+    def render_brief(self, render: Callable[[int], str], fixed_chars: int = 0) -> str:
+        """Return what `render` makes of so many characters; half as long for each try that filled its context.
+
+        `fixed_chars` is the size of instructions and tools, beside which the brief has to fit.
+        """
+        text = render(find_brief_room(find_context_tokens(self.settings), fixed_chars).brief)
         if self.overflow_count:
             return render(len(text) >> self.overflow_count)
         return text

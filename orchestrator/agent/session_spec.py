@@ -47,6 +47,11 @@ class SessionSpec:
         return find_context_tokens(self.settings)
 
     @property
+    def fixed_chars(self) -> int:
+        """The size of its instructions, those of the user included, and of its tools."""
+        return measure_fixed_chars(self.system + self.settings.instructions, self.tools)
+
+    @property
     def reasoning_rule(self) -> ReasoningRule:
         """The thinking that the conversation keeps, as any model asks that may have to go on with it."""
         return find_strictest_rule(settings.model for settings in self.settings.list_fallback_chain())
@@ -64,3 +69,8 @@ class SessionSpec:
 def index_tools(*tools: AnyTool) -> dict[str, AnyTool]:
     """Return the tools by name."""
     return {tool.name: tool for tool in tools}
+
+
+def measure_fixed_chars(system: str, tools: Mapping[str, AnyTool]) -> int:
+    """Return the characters of instructions and of the descriptions of tools, which every request has."""
+    return len(system) + sum(len(tool.spec.json_text) for tool in tools.values())

@@ -9,6 +9,7 @@ from orchestrator.domain.text.sanitization import to_one_line
 
 _MAX_LINE_CHARS = 900
 _MAX_NOTE_CHARS = 500
+_NO_LIMIT = 10**9
 
 
 def list_entries_in_scope(entries: Sequence[GuideEntry], paths: Sequence[str]) -> list[GuideEntry]:
@@ -27,17 +28,22 @@ def _concerns(entry: GuideEntry, paths: Sequence[str]) -> bool:
     return any(can_overlap(entry.scope, path) for path in paths)
 
 
-def format_index(entries: Sequence[GuideEntry], paths: Sequence[str], max_lines: int, now: datetime) -> str:
-    """Return the entries in scope, a line each, and how many are left to the search: never more than `max_lines`."""
+def format_index(
+    entries: Sequence[GuideEntry], paths: Sequence[str], max_lines: int, now: datetime, max_chars: int = _NO_LIMIT
+) -> str:
+    """Return the entries in scope, a line each, and how many are left to the search: never more than `max_lines`.
+
+    They have at most `max_chars` characters, the line of how many are left not counted.
+    """
     fitting = list_entries_in_scope(entries, paths)
     if max_lines < 1 or not entries:
         return ""
     shown = fitting[:max_lines]
     if len(shown) < len(entries):
         shown = fitting[: max_lines - 1]
-    lines = [format_entry(entry, now) for entry in shown]
-    if len(shown) < len(entries):
-        left = len(entries) - len(shown)
+    lines = keep_first_lines([format_entry(entry, now) for entry in shown], max_chars)
+    if len(lines) < len(entries):
+        left = len(entries) - len(lines)
         lines.append(f"({left} more {'entry' if left == 1 else 'entries'}: `search_memory` finds them by their words)")
     return "\n".join(lines)
 
@@ -65,14 +71,29 @@ def search_entries(entries: Sequence[GuideEntry], words: str, limit: int) -> lis
     return found[:limit]
 
 
-def format_notes(notes: Sequence[RunNote], max_lines: int) -> str:
-    """Return the newest notes of a run, newest first, a line each: never more than `max_lines`."""
+def format_notes(notes: Sequence[RunNote], max_lines: int, max_chars: int = _NO_LIMIT) -> str:
+    """Return the newest notes of a run, newest first, a line each: never more than `max_lines`.
+
+    They have at most `max_chars` characters, the line of how many are older not counted.
+    """
     if max_lines < 1:
         return ""
     shown = list(reversed(notes))[:max_lines]
     if len(shown) < len(notes):
         shown = shown[: max_lines - 1]
     lines = [to_one_line(f"- {note.kind} ({note.task}): {note.text}", _MAX_NOTE_CHARS) for note in shown]
-    if len(shown) < len(notes):
-        lines.append(f"({len(notes) - len(shown)} older ones: `recall` finds them)")
+    lines = keep_first_lines(lines, max_chars)
+    if len(lines) < len(notes):
+        lines.append(f"({len(notes) - len(lines)} older ones: `recall` finds them)")
     return "\n".join(lines)
+
+
+def keep_first_lines(lines: Sequence[str], max_chars: int) -> list[str]:
+    """Return the first lines that have at most so many characters together."""
+    kept = list[str]()
+    for line in lines:
+        max_chars -= len(line) + 1
+        if max_chars < 0:
+            break
+        kept.append(line)
+    return kept

@@ -16,6 +16,7 @@ from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.scripted_model.model import ScriptedModel
 from orchestrator.llm.scripted_model.script import ScriptedReply
+from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from roles.model_roles import ModelRoles
 from roles.role_context import RoleContext
@@ -26,7 +27,13 @@ class RoleBench:
     """The roles on a scripted model, and what that was told; `roles` are their settings."""
 
     def __init__(
-        self, journal: Journal, *items: ScriptedReply, rules: ProjectRules = NO_PROJECT_RULES, **roles: Any
+        self,
+        journal: Journal,
+        *items: ScriptedReply,
+        rules: ProjectRules = NO_PROJECT_RULES,
+        codebase: Codebase | None = None,
+        has_memory: bool = False,
+        **roles: Any,
     ) -> None:
         self.model = ScriptedModel(items)
         self.journal = journal
@@ -35,7 +42,8 @@ class RoleBench:
         asker = ModelCaller(
             self.model, journal, RetryPolicy(tries=1), RunBudget(BudgetSettings(usd=0, tokens=0, calls=0))
         )
-        self.roles = ModelRoles(RoleContext(config, journal, asker, rules=rules))
+        context = RoleContext(config, journal, asker, rules=rules, codebase=codebase, has_memory=has_memory)
+        self.roles = ModelRoles(context)
         self.workspace = InMemoryWorkspace({"a.py": b"x = 1\n"})
 
     def told(self, turn: int = 0) -> str:

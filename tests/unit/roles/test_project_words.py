@@ -209,5 +209,5 @@ async def test_rules_leave_most_of_a_small_context_to_the_work(journal: Journal,
     opened = GitRepository.open(repository(tmp_path / "project", {"AGENTS.md": "A rule of one line.\n" * 500}))
     rules = RepositoryRules(opened.git, opened.read_head_commit(), ("AGENTS.md",))
     _, brief = await read_request(journal, "judge", rules, judge={"context_tokens": 6_000})
-    assert brief.count("A rule of one line.") == 200
+    assert 50 < brief.count("A rule of one line.") < 200, "a sixth, and less where instructions and tools take much"
     assert 'of 9,999 characters of "AGENTS.md" are left out here]' in brief
