@@ -33,9 +33,9 @@ from orchestrator.ports.ledger import Ledger
 MOST_ASKS = 2
 """A model is asked so often for one carryover."""
 LARGEST_BEGINNING_SHARE = 0.7
-"""Share of the context that instructions, briefs and a carryover may fill; with more, the next would be near.
+"""Share of what tools leave of the context that instructions, briefs and a carryover may fill.
 
-`agent.brief_room` keeps briefs so short that a carryover fits in beside them."""
+With more, the next carryover would be near. `agent.brief_room` keeps briefs so short that one fits in beside them."""
 _ONLY_THIS = f"That is no carryover. Answer with one call of `{CARRY_OVER}` and nothing else; this is the last request."
 
 
@@ -113,7 +113,9 @@ class CarryoverTurns:
         """Return why a fresh context would be no better; empty if it would."""
         beginning = self._conversation.list_beginning(self._window)
         tokens = self._count_tokens(beginning) + estimate_most_tokens(self._window)
-        if tokens > self._window * LARGEST_BEGINNING_SHARE or not self._conversation.list_carried_turns(self._window):
+        tools = self._conversation.count_tool_tokens(self._window, self.spec.reasoning_rule)
+        is_too_large = tokens - tools > (self._window - tools) * LARGEST_BEGINNING_SHARE
+        if is_too_large or not self._conversation.list_carried_turns(self._window):
             return (
                 f"a fresh one would begin with {tokens:.0f} of {self._window} tokens: make the task or its goal "
                 "shorter, or give the role a model with a larger `context_tokens`"

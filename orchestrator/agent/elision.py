@@ -37,12 +37,14 @@ class ElidedTurns(NamedTuple):
 class Elision:
     """The turns of a conversation that are elided. They grow in steps, never when nothing was said."""
 
-    def __init__(self, context_tokens: int, rule: ReasoningRule, first: int, system_chars: int) -> None:
+    def __init__(
+        self, context_tokens: int, rule: ReasoningRule, first: int, system_chars: int, tool_chars: int = 0
+    ) -> None:
         """Set up for turns of which the first has the index `first`, after a system's message of so many characters.
 
-        `rule` says which thinking has to stay.
+        `rule` says which thinking has to stay, `tool_chars` is the size of the tools on offer.
         """
-        self.meter = ContextMeter()
+        self.meter = ContextMeter(tool_chars)
         self._context_tokens = context_tokens
         self._rule = rule
         self._first = first
@@ -81,7 +83,7 @@ class Elision:
             least /= 2
         open_loop = self._find_open_loop()
         boundary, whole, size = self._find_boundary(open_loop)
-        if self.meter.count_tokens(self._size - size) >= least * self._context_tokens:
+        if self.meter.measure_words(self._size - size) >= least * self._context_tokens:
             self._boundary, self._whole, self._size = boundary, whole, size
             self._thoughtless = max(self._thoughtless, min(boundary, open_loop))
 
@@ -90,8 +92,8 @@ class Elision:
         boundary, whole, size = self._boundary, self._whole, self._size
         low = self._context_tokens * ELIDE_DOWN_TO_SHARE
         target = self._context_tokens * (ELIDE_ABOVE_SHARE - ELIDE_AT_LEAST_SHARE)
-        count = self.meter.count_tokens
-        while boundary < len(self._turns) - WHOLE_LATEST_TURNS and (count(whole) > low or count(size) > target):
+        meter, last = self.meter, len(self._turns) - WHOLE_LATEST_TURNS
+        while boundary < last and (meter.measure_words(whole) > low or meter.count_tokens(size) > target):
             chars = self._measure_turn(boundary)
             whole -= chars
             index, thinks = self._first + boundary, boundary >= open_loop

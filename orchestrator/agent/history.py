@@ -52,6 +52,7 @@ class SessionHistory:
     """The turns so far. `opening` is a conversation that this one continues, or nothing.
 
     `asks` are requests for a carryover, by the turn of this session that answers first; `carryovers` came of them.
+    `tool_chars` is the size of the tools on offer, 0 where it was not recorded.
     """
 
     system: str
@@ -60,6 +61,7 @@ class SessionHistory:
     opening: "SessionHistory | None" = None
     asks: dict[int, Message] = field(default_factory=dict)
     carryovers: list[Carryover] = field(default_factory=list)
+    tool_chars: int = 0
     _elisions: dict[tuple[int, ReasoningRule, int], Elision] = field(default_factory=dict, repr=False, compare=False)
 
     def list_all_turns(self) -> list[Turn]:
@@ -82,7 +84,7 @@ class SessionHistory:
 
     def cut_before(self, turn: int) -> "SessionHistory":
         """Return the conversation as it was when the model was asked for a turn of this session."""
-        cut = SessionHistory(self.system, self.brief, self.turns[:turn], self.opening)
+        cut = SessionHistory(self.system, self.brief, self.turns[:turn], self.opening, tool_chars=self.tool_chars)
         for place, ask in self.asks.items():
             if place <= turn:
                 cut.asks[place] = ask
@@ -123,6 +125,10 @@ class SessionHistory:
     ) -> float:
         """Return how many tokens messages take, by what was counted for earlier requests."""
         return self._get_elision(context_tokens, rule).meter.count_tokens(count_chars(messages, rule))
+
+    def count_tool_tokens(self, context_tokens: int, rule: ReasoningRule = ReasoningRule.ALL) -> float:
+        """Return how many tokens of a counted request are the tools on offer; 0 while none was counted."""
+        return self._get_elision(context_tokens, rule).meter.tool_tokens
 
     def list_beginning(self, context_tokens: int) -> tuple[Message, ...]:
         """Return the messages with which a fresh context begins, before the carryover."""
@@ -195,7 +201,8 @@ class SessionHistory:
         key = (context_tokens, rule, len(self.carryovers))
         if key not in self._elisions:
             system_chars = self._system_message.size_chars
-            self._elisions[key] = Elision(context_tokens, rule, self._count_carried_turns(), system_chars)
+            carried = self._count_carried_turns()
+            self._elisions[key] = Elision(context_tokens, rule, carried, system_chars, self.tool_chars)
         return self._elisions[key]
 
 
@@ -239,6 +246,7 @@ async def _restore_opening(ledger: SessionMemory, events: Sequence[RecordedEvent
         system=await ledger.read_text(started.system),
         brief=await ledger.read_text(started.brief),
         opening=await restore_opening(ledger, started.continues, started.turn),
+        tool_chars=started.tool_chars,
     )
 
 

@@ -66,9 +66,10 @@ async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
         brief=await ledger.store_text(brief),
         continues=spec.continues,
         turn=spec.until,
+        tool_chars=spec.tool_chars,
     )
     await ledger.append(started)
-    return SessionHistory(system, brief, opening=opening)
+    return SessionHistory(system, brief, opening=opening, tool_chars=spec.tool_chars)
 
 
 class _Session:

@@ -47,6 +47,11 @@ class SessionSpec:
         return find_context_tokens(self.settings)
 
     @property
+    def tool_chars(self) -> int:
+        """The size of the tools on offer."""
+        return measure_fixed_chars("", self.tools)
+
+    @property
     def fixed_chars(self) -> int:
         """The size of its instructions, those of the user included, and of its tools."""
         return measure_fixed_chars(self.system + self.settings.instructions, self.tools)

@@ -194,7 +194,8 @@ class SessionStarted(Event, kind="session.started"):
     """A conversation begins: who speaks, on which model, with which prompt, and what it is told first.
 
     One that `continues` another begins with all that was said there, up to and with `turn` if that is given, and
-    `brief` is what is said next. So conversations form a tree, whose nodes are turns.
+    `brief` is what is said next. So conversations form a tree, whose nodes are turns. `tool_chars` is the size of the
+    tools on offer, 0 where it was not recorded.
     """
 
     session: SessionId
@@ -205,6 +206,7 @@ class SessionStarted(Event, kind="session.started"):
     brief: Text
     continues: SessionId | None = None
     turn: int | None = None
+    tool_chars: int = 0
 
 
 class ModelCalled(TurnIntent, kind="model.called"):
