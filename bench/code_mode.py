@@ -19,7 +19,8 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.domain.ids import CommitId, Purpose, TaskId
+from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.task import Attempt, Handoff, Task
 from orchestrator.hands.local import open_local_hands
 from orchestrator.llm.budget import estimate_usage

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import CommandLimits, SandboxGrant

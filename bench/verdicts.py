@@ -21,7 +21,8 @@ import anyio
 
 from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.event.work import CandidateTaken, SessionStarted
-from orchestrator.domain.ids import CommitId, Purpose, TaskId
+from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import open_local_hands

@@ -13,7 +13,8 @@ from orchestrator.app.role_wiring import build_role_context
 from orchestrator.app.run_creation import require_models
 from orchestrator.config.model import Config
 from orchestrator.config.roles import VerifierSettings
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
 from orchestrator.domain.run.task import Handoff

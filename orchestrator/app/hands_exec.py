@@ -7,7 +7,8 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands, open_local_hands

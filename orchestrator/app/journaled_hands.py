@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from orchestrator.domain.event.work import WorkspaceLeased, WorkspaceLeasing
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.ledger import Ledger

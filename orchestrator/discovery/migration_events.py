@@ -12,8 +12,9 @@ from anyio import to_thread
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile, ShardsPlanned
 from orchestrator.domain.event.run import Noticed, RunStarted
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration.files import Shard
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, select_environment
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import RunState

@@ -6,8 +6,9 @@ from contextlib import ExitStack
 from anyio import to_thread
 
 from orchestrator.doctor.finding import DoctorFinding
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, TestCounts
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.errors import OrchestrateError
 from orchestrator.hands.execution.workspace_runner import run_and_read

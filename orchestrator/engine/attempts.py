@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event import work
-from orchestrator.domain.ids import Purpose, TaskId
+from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.ownership.claims import list_decisions_for
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.approval import ApprovalDecision
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, AttemptMode, EndCause, Exit, Fork, Handoff, TaskStatus

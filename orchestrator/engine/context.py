@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Receipt
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.state import RunState

@@ -10,7 +10,8 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.execution.command_slots import CommandSlots

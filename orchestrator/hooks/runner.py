@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
 from orchestrator.hooks.host_command import HookCommandResult, run_in_sandbox, run_on_host
 from orchestrator.ports.effect import record_effect

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.purpose import Purpose
 
 
 class GateResult(FrozenModel):

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.world import World

@@ -7,8 +7,9 @@ everything that landed is taken back, a search over it finds whom the unit is re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.ids import CommitId, Purpose, UnitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import collect_symptoms
+from orchestrator.domain.purpose import Purpose
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.bisection import Units
 from orchestrator.queue.composition import Composer, UnitConflict

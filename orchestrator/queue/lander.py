@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.ids import CommitId, Purpose, UnitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms
+from orchestrator.domain.purpose import Purpose
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger

@@ -9,8 +9,9 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
-from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId
+from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.errors import PersonNeeded, RunTakenOver
 from orchestrator.ports.effect import record_effect

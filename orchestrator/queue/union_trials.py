@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from orchestrator.domain.ids import CommitId, Purpose, UnitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, collect_symptoms
+from orchestrator.domain.purpose import Purpose
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.branch_landing import UnitBlame, select_blame
 from orchestrator.queue.composition import Composer

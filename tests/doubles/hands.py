@@ -7,8 +7,9 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import TestOutcome
+from orchestrator.domain.purpose import Purpose
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from tests.doubles.workspace import InMemoryWorkspace
 

@@ -12,8 +12,9 @@ from itertools import count
 
 import anyio
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.purpose import Purpose
 from orchestrator.ports.gate import GateResult
 from worktrees.git import Git
 

@@ -14,7 +14,8 @@ from io import BytesIO
 import anyio
 import pytest
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps.store import DepsStore

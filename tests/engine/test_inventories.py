@@ -8,7 +8,8 @@ import pytest
 from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import run_migration
 from orchestrator.discovery.migration_events import build_inventory
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import open_local_hands

@@ -9,7 +9,8 @@ import pytest
 from orchestrator.app.run_creation import create_migration_run
 from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.app.wiring import open_run
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.judging.gate import MigrationGate

@@ -8,8 +8,9 @@ from pathlib import Path
 import anyio
 
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
-from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId, UnitId, build_effect_key
+from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId, build_effect_key
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
+from orchestrator.domain.purpose import Purpose
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.composition import MergeComposer

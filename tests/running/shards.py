@@ -10,8 +10,9 @@ from orchestrator.app.wiring import open_run
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.landing import LandedPart, LandingFinished, LandingStarted, TrialJudged
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
-from orchestrator.domain.ids import CommitId, Purpose, TreeId, UnitId
+from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration.files import FileStatus, Shard
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer

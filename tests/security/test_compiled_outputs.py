@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply

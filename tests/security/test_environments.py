@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import GrantedFolder, RegistryGrant, SandboxGrant

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.workspace import LocalWorkspace
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from worktrees.errors import NotARepository
 from worktrees.ref_store.remote_refs import fetch_refs
 from worktrees.repositories.repository import GitRepository

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.hands.limits import cgroup, cpu_time
 from orchestrator.hands.policy import CommandLimits, SandboxGrant

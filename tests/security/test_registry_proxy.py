@@ -20,7 +20,7 @@ import anyio
 import pytest
 
 from orchestrator.agent.tools.shell import build_shell_tool
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import ToolRefused

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.deps.store import DepsStore
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace

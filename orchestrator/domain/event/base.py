@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from orchestrator.domain.frozen_model import FrozenModel, fix_field
-from orchestrator.domain.ids import PurposeFacts, TaskId, parse_old_purpose
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.purpose import PurposeFacts, parse_old_purpose
 
 
 class Event(FrozenModel):

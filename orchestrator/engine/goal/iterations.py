@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import TaskCreated
-from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, build_contract_subject
+from orchestrator.domain.ids import ROOT_TASK, CommitId, build_contract_subject
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.restart.restart_states import list_restart_states
 from orchestrator.domain.run.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion, IterationVerdict
 from orchestrator.domain.run.state import RunState, TaskState

@@ -18,7 +18,6 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.ids import (
     ROOT_TASK,
-    Purpose,
     TaskId,
     build_child_task_id,
     build_plan_subject,
@@ -31,6 +30,7 @@ from orchestrator.domain.ownership.claims import (
     list_decisions_for,
     list_own_contradictions,
 )
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses

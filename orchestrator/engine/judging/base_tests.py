@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import Purpose
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import JudgedChange, RestoredCommit, create_restored_commit

@@ -6,9 +6,9 @@ from functools import cached_property, partial
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import Purpose
 from orchestrator.domain.judging import check
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext

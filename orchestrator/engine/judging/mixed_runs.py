@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import Outcomes, Receipt
+from orchestrator.domain.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import create_restored_commit
 from orchestrator.engine.judging.test_selection import select_test_files

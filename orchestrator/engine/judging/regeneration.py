@@ -5,7 +5,8 @@ It runs on the base, and if that does not explain enough on the candidate with i
 
 from collections.abc import Iterator, Sequence
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.task import Task
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import CandidateChanges, create_restored_commit

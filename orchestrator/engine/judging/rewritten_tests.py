@@ -10,7 +10,6 @@ from functools import partial
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import Purpose
 from orchestrator.domain.judging.check import (
     NEW_TESTS_CHECK,
     OLD_TESTS_CHECK,
@@ -19,6 +18,7 @@ from orchestrator.domain.judging.check import (
     Receipt,
 )
 from orchestrator.domain.judging.verdict import Finding, RuleId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.grant import GrantIntent
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import JudgedChange

@@ -5,10 +5,11 @@ from itertools import chain
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import SELECTED_CHECK, Receipt
 from orchestrator.domain.judging.run_trace import FunctionCall, RunTrace
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.candidate_changes import JudgedChange

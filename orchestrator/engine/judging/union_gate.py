@@ -10,10 +10,11 @@ from itertools import chain
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
 from orchestrator.domain.judging.symptoms import GATE_SYMPTOM
 from orchestrator.domain.judging.verdict import Finding
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.grant import AnyGrant
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.engine.context import RunContext

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from orchestrator.config.merging import RegenerateSettings
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import CommitId, Purpose, TaskId, TreeId, UnitId, parse_unit_task
+from orchestrator.domain.ids import CommitId, TaskId, TreeId, UnitId, parse_unit_task
 from orchestrator.domain.paths.globs import matches_glob
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle

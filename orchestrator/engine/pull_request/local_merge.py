@@ -12,8 +12,9 @@ from anyio import to_thread
 
 from orchestrator.domain.event.forge import PrMerged, PrMerging
 from orchestrator.domain.event.run import PrOpened
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import Difference
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.refs import format_merge_command
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.commits import build_merge_message

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.event.verification import ContestDecided
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, Contest, VerifierFailures, VerifierFile
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.verification.file_runs import VerifierFileRunner

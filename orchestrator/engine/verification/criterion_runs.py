@@ -1,7 +1,8 @@
 """Runs of a criterion's command on a commit, with the files of tests that the criterion brings along."""
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReportFormat
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.verification.test_runs import VerifierTestRunner

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.verifier_tests import VerifierFile, VerifierFileKind
+from orchestrator.domain.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.verification.script_runs import VerifierScriptRunner
 from orchestrator.engine.verification.test_runs import VerifierTestRunner

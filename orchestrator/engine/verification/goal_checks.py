@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from anyio import to_thread
 
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import ROOT_TASK, Purpose, build_contract_subject
+from orchestrator.domain.ids import ROOT_TASK, build_contract_subject
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFile
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.contract import Contract, Criterion
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.engine.context import RunContext

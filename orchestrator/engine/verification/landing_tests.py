@@ -1,9 +1,10 @@
 """The tests of a verifier in the candidate itself, for a task whose plan asks that they land with the change."""
 
 from orchestrator.domain.event.work import CandidateTaken, CandidateTaking
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import TestOutcome
 from orchestrator.domain.judging.verifier_tests import VerifierFile, VerifierFileKind
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.verification.test_runs import VerifierTestRunner

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import SCRIPT_CHECK, CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestOutcome
 from orchestrator.domain.judging.verifier_tests import VerifierFile
+from orchestrator.domain.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.files.changed_file import is_test_path
 from orchestrator.judge.gate.check_runner import CheckedTree

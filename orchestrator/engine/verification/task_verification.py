@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.verification import VerificationEnded, VerificationStarted, VerifierTestsTried
-from orchestrator.domain.ids import CommitId, Purpose, TaskId
+from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.judging.verifier_tests import (
     BaseOutcome,
     TestFileProblem,
@@ -17,6 +17,7 @@ from orchestrator.domain.judging.verifier_tests import (
     VerifierFile,
     VerifierFileKind,
 )
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Exit

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import VERIFIER_CHECK, CheckSpec, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.judging.verifier_tests import VerifierFile
+from orchestrator.domain.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.gate.check_runner import CheckedTree
 from orchestrator.judge.gate.narrowed_command import narrow_by_keyword, narrow_to_files, run_past_failures

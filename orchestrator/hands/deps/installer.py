@@ -18,7 +18,8 @@ from typing import ClassVar
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily

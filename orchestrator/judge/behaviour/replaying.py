@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.run_trace import FunctionCall
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.behaviour.replayed_calls import ReplayedCalls, TestAwareCall
 from orchestrator.judge.behaviour.sandbox_text import build_plain_script, build_test_module

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.encoding import decode_json
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.gate.check_command import REPORT_VARIABLE

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from anyio import to_thread
 
 from orchestrator.domain.event.run import CheckFinished, CheckStarted
-from orchestrator.domain.ids import CommitId, Purpose, TreeId, build_check_id
+from orchestrator.domain.ids import CommitId, TreeId, build_check_id
 from orchestrator.domain.judging.check import CheckSpec, Receipt, TestCounts
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.gate.check_command import (

@@ -5,8 +5,9 @@ from itertools import chain
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, TestOutcome
+from orchestrator.domain.purpose import Purpose
 from orchestrator.judge.evolution.test_evolution import TestEvolution
 from orchestrator.judge.files.changed_file import ChangedFile
 from orchestrator.judge.files.grants import build_grant_matcher

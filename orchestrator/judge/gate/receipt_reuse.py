@@ -11,8 +11,9 @@ from contextlib import suppress
 
 from orchestrator import __version__
 from orchestrator.domain.event.run import CheckReused, CheckStarted
-from orchestrator.domain.ids import Purpose, TreeId
+from orchestrator.domain.ids import TreeId
 from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptOrigin, ReceiptStatus
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.errors import JournalProblem
 from orchestrator.judge.gate.flakiness import list_runs_like

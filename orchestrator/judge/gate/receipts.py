@@ -10,8 +10,9 @@ from contextlib import suppress
 import anyio
 
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.gate.baseline import find_baseline_problem, list_baseline_doubts

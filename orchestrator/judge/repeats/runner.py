@@ -12,8 +12,9 @@ from importlib.resources import files
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import REPEATS_CHECK, CheckSpec, Outcomes, ReportFormat
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.gate import check_command, check_runner
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from orchestrator.domain.event.migration import WaveStarted
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration.files import FileRecord, FileStatus, Shard, SitePlace, Wave
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec, Outcomes
 from orchestrator.domain.migration.files import FailureKind, FileRecord
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import Level
 from orchestrator.domain.text.command_lines import fill_in_files

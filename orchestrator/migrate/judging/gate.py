@@ -5,8 +5,9 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.recipe.verify import InvariantKind, Level
 from orchestrator.engine.context import RunContext

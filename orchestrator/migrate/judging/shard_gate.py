@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.verify import VerifyCheck
 from orchestrator.domain.run.notice_codes import NoticeCode
 from orchestrator.domain.text.listing import join_limited

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, Difference, Outcomes, Receipt, ReportFormat
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.verify import Invariant
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.command_lines import fill_in_files, split_for_command_line

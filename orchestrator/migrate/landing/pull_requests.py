@@ -7,7 +7,8 @@ from orchestrator.domain.commands.migration import ALL_GROUPS
 from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import CommitId, Purpose, TreeId
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext

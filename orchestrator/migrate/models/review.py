@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.verdict import Finding, LensVote, RuleId
 from orchestrator.domain.migration.files import FileRecord
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import Exit
 from orchestrator.engine.context import RunContext

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import Purpose
 from orchestrator.domain.migration.files import FileRecord, SitePlace
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.recipe.model import Recipe, Scope, Site
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.engine.context import RunContext

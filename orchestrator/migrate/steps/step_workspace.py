@@ -15,7 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from anyio import to_thread
 
-from orchestrator.domain.ids import Purpose, TreeId
+from orchestrator.domain.ids import TreeId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.snapshot_errors import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem, ToolRefused

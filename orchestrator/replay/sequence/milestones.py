@@ -6,7 +6,8 @@ from orchestrator.domain.event import Event, work
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
-from orchestrator.domain.ids import ROOT_TASK, PurposeFacts, SessionId, TaskId
+from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
+from orchestrator.domain.purpose import PurposeFacts
 
 
 def name_reply(session: SessionId, turn: int) -> str:

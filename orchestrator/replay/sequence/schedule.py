@@ -18,7 +18,8 @@ from orchestrator.domain.event.work import (
     PlanningStarted,
     WorkspaceLeasing,
 )
-from orchestrator.domain.ids import CommitId, PurposeFacts, TaskId, UnitId
+from orchestrator.domain.ids import CommitId, TaskId, UnitId
+from orchestrator.domain.purpose import PurposeFacts
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
 from orchestrator.replay.sequence.milestones import MilestoneNamer

@@ -16,7 +16,7 @@ from tests.running.cli import environment
 from tests.running.in_process import orchestrate
 from tests.unit.cli.test_run_targets import LATEST, OLDER, Shop
 
-HEAVY = ("litellm", "textual", "jinja2", "orchestrator.report", "orchestrator.engine")
+HEAVY = ("litellm", "textual", "pydantic", "jinja2", "orchestrator.report", "orchestrator.engine")
 COMPLETE = "_ORCHESTRATE_COMPLETE"
 
 

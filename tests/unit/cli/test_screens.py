@@ -63,6 +63,14 @@ def test_verbs_that_only_read_load_nothing_heavy(place: Place, words: tuple[str,
     assert _HEAVY & {*loaded} == set()
 
 
+def test_a_status_that_the_engine_has_stored_is_printed_without_pydantic() -> None:
+    program = (
+        "import sys; import orchestrator.cli.inspect.status; print('sqlite3' in sys.modules, 'pydantic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True False\n"
+
+
 @pytest.mark.parametrize(
     "environ", [{}, {"TERM": "dumb"}, {"TERM": "xterm", "CI": "1"}, {"TERM": "xterm", "ORCHESTRATE_TUI": "0"}], ids=str
 )

@@ -3,7 +3,8 @@
 import pytest
 
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.ids import Purpose, PurposeFacts, TaskId, TreeId
+from orchestrator.domain.ids import TaskId, TreeId
+from orchestrator.domain.purpose import Purpose, PurposeFacts
 
 PURPOSES = [
     Purpose.for_planning(TaskId("storage/index")),

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import BackendChoice, SandboxGrant

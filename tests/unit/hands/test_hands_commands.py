@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.hands.policy import CommandLimits, SandboxGrant

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import ContainerLaunch, build_run_arguments
@@ -40,7 +40,7 @@ DRIVER = """
 import json, sys
 from pathlib import Path
 import anyio
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.policy import BackendChoice, SandboxGrant
 from orchestrator.hands.execution.workspace_runner import run_command

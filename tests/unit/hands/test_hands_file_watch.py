@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.watch.file_watch import FileWatch
 from orchestrator.hands.workspace import LocalWorkspace

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.workspace import LocalWorkspace
 
 pytestmark = pytest.mark.sandbox

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.private_copies.stale_outputs import find_shared_outputs, select_stale_outputs
 from tests.unit.hands.conftest import Yard, ran

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands import policy_resolution
 from orchestrator.hands.policy import SandboxPolicy

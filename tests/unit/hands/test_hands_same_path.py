@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 

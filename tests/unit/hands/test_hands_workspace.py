@@ -7,7 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.ids import CommitId, Purpose
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.execution.workspace_runner import run_command

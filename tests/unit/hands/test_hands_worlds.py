@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.ids import Purpose
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hands.sandbox.worlds import WorldDraw

@@ -10,9 +10,10 @@ import anyio
 import pytest
 
 from orchestrator.domain.event.run import FlakesSeen, RunStarted
-from orchestrator.domain.ids import CommitId, Purpose, RunId, TreeId
+from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus, ReportFormat
 from orchestrator.domain.judging.check import TestOutcome as Outcome
+from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key

@@ -15,9 +15,10 @@ from orchestrator.domain.event.work import (
     VerdictGiven,
     WorkspaceLeasing,
 )
-from orchestrator.domain.ids import ROOT_TASK, CommitId, Purpose, RunId, TaskId, TreeId, UnitId
+from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
+from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.task import Attempt, Exit, Task
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.journal.journal import Journal, SystemClock
