@@ -1,6 +1,7 @@
 """A group of verbs whose modules are imported when they are used."""
 
 import gc
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from inspect import cleandoc
@@ -105,11 +106,18 @@ def _put_examples_first(command: click.Command) -> click.Command:
 
 
 def _import_without_collection(name: str) -> ModuleType:
-    """Import a module with the garbage collector off: it would search all that is made, and none of it is garbage."""
+    """Import a module with the garbage collector off: it would search all that is made, and none of it is garbage.
+
+    What was made is out of its sight for good: each later collection would search it again.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return import_module(name)
+        is_new = name not in sys.modules
+        module = import_module(name)
+        if is_new:
+            gc.freeze()
+        return module
     finally:
         if was_enabled:
             gc.enable()
