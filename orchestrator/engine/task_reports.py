@@ -1,8 +1,10 @@
-"""Build the report of a task for planners, judges and workers who build on it."""
+"""Build what roles are told of tasks and receipts: planners, judges, and workers who build on a task."""
 
+from orchestrator.domain.ids import parse_check_name
+from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.ports.roles import TaskReport
+from orchestrator.ports.roles import CheckSummary, TaskReport
 
 
 def build_task_report(state: TaskState) -> TaskReport:
@@ -17,3 +19,10 @@ def build_task_report(state: TaskState) -> TaskReport:
         kept=state.candidate.ref if state.candidate and state.status != TaskStatus.MERGED else "",
         attempts=len(state.attempts),
     )
+
+
+def summarize_receipt(receipt: Receipt) -> CheckSummary:
+    """Return a receipt in words; one of selected tests goes by the name of the check that it narrows."""
+    result = f"{receipt.outcome_text} ({receipt.seconds:.1f} s)"
+    name = parse_check_name(receipt.narrows or receipt.check)
+    return CheckSummary(id=name, check=receipt.command, result=result, receipt=receipt.key)

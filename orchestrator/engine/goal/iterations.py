@@ -18,9 +18,8 @@ from orchestrator.engine.control.approvals import ask_person, build_run_approval
 from orchestrator.engine.field_guide import record_planner_proposals
 from orchestrator.engine.goal.planning import build_root_task
 from orchestrator.engine.goal.restart import build_planning_events, restart_from_verdict
-from orchestrator.engine.judging.attempt_verdict import summarize_receipt
 from orchestrator.engine.pull_request.forge_checks import wait_for_landed_checks
-from orchestrator.engine.task_reports import build_task_report
+from orchestrator.engine.task_reports import build_task_report, summarize_receipt
 from orchestrator.engine.verification.criterion_runs import run_criterion_command
 from orchestrator.engine.verification.goal_checks import propose_criteria
 from orchestrator.errors import EnvironmentProblem

@@ -8,7 +8,8 @@ from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.run.state import TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.judging.attempt_verdict import read_lens_view, summarize_receipt
+from orchestrator.engine.judging.attempt_verdict import read_lens_view
+from orchestrator.engine.task_reports import summarize_receipt
 from orchestrator.ports.roles import RivalBrief, RivalCandidate, RivalRuling, Roles
 
 _MAX_CHANGES_CHARS = 120_000

@@ -1,8 +1,10 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
+import importlib
 import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
@@ -12,7 +14,7 @@ from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEndCause, RunOutcome
-from orchestrator.domain.event.work import SessionEnded, TaskEnded
+from orchestrator.domain.event.work import ModelCalled, SessionEnded, TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
@@ -23,28 +25,27 @@ from orchestrator.engine.control.stop_signals import open_stoppable_group, requi
 from orchestrator.engine.field_guide import save_field_guide
 from orchestrator.engine.goal import actions, iterations, schedule
 from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
-from orchestrator.engine.goal.landing import land_tasks
 from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.goal.restart import is_restart_under_way
-from orchestrator.engine.goal.rival_choice import choose_rival
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
-from orchestrator.engine.judging.attempt_verdict import judge_attempt
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
-from orchestrator.engine.verification.task_verification import verify_task
 from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionFailure
-from orchestrator.queue.trial_pool import TrialPool
+
+if TYPE_CHECKING:
+    from orchestrator.queue.trial_pool import TrialPool
 
 _INBOX_PAUSE_S = 0.05
 _JUDGED_ENDS = {TaskStatus.DONE, TaskStatus.UNFINISHED}
 """The ends of the root planner's work after which what landed is judged by the contract."""
 _AT_WORK = frozenset({"worker", "arbiter"})
 """The roles that work on attempts, and hold a place while they do."""
+_LATER_STEPS = "orchestrator.engine.goal.later_steps"
 
 
 def _is_worker_finished(state: RunState, task: TaskState) -> bool:
@@ -72,7 +73,9 @@ class GoalRun:
         self._news = NewsTimer()
         self._measured_plan = -1
         self._chain_lengths: Mapping[TaskId, int] = {}
+        self._tasks: TaskGroup | None = None
         self._pool: TrialPool | None = None
+        self._model_called = anyio.Event()
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -81,17 +84,20 @@ class GoalRun:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
         listeners = self._context.journal.listeners
-        listeners.append(self._wake_at_worker_end)
+        added = (self._wake_at_worker_end, self._note_model_call)
+        listeners.extend(added)
         try:
             await self._run_iterations()
         finally:
-            listeners.remove(self._wake_at_worker_end)
+            for listener in added:
+                listeners.remove(listener)
 
     async def _run_iterations(self) -> None:
         run = self._context.state.run
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
-            self._pool = TrialPool(tasks)
+            self._tasks = tasks
             require_not_stopping(self._context)
+            tasks.start_soon(self._load_later_steps)
             tasks.start_soon(ClashProbe(self._context).watch_attempts)
             await save_field_guide(self._context)
             receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
@@ -106,6 +112,18 @@ class GoalRun:
                 if self._context.state.pending_approvals:
                     raise build_waiting_error(self._context)
                 await self._close_iteration()
+
+    async def _load_later_steps(self) -> None:
+        """Load the later steps beside the first call of a model: none waits for them, and the whole run is one version.
+
+        A program that is replaced while its run is under way would load half of the run from each of the two.
+        """
+        await self._model_called.wait()
+        await to_thread.run_sync(importlib.import_module, _LATER_STEPS)
+
+    def _note_model_call(self, recorded: RecordedEvent) -> None:
+        if isinstance(recorded.event, ModelCalled):
+            self._model_called.set()
 
     async def _work_until_quiet(self, tasks: TaskGroup) -> None:
         while True:
@@ -259,19 +277,29 @@ class GoalRun:
                 await start_attempt(context, roles, task)
             case actions.ContinueAttempt(task):
                 await continue_attempt(context, roles, task)
-            case actions.JudgeAttempt(task):
-                await judge_attempt(context, roles, task)
-            case actions.VerifyTask(task):
-                await verify_task(context, roles, task)
-            case actions.LandTasks(tasks) if self._pool is not None:
-                await land_tasks(context, tasks, self._pool)
-                await save_field_guide(context)
-            case actions.ChooseRival(first, rivals):
-                await choose_rival(context, roles, first, rivals)
             case actions.CloseSlice(task):
                 await close_slice(context, task)
             case actions.EndTask(task, status, reason, cause):
                 await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
+            case _:
+                await self._carry_out_later(action)
+
+    async def _carry_out_later(self, action: actions.Action) -> None:
+        """Carry out an action that waits for a model's answer before it is due, see `later_steps`."""
+        from orchestrator.engine.goal import later_steps
+
+        context, roles = self._context, self._roles
+        match action:
+            case actions.JudgeAttempt(task):
+                await later_steps.judge_attempt(context, roles, task)
+            case actions.VerifyTask(task):
+                await later_steps.verify_task(context, roles, task)
+            case actions.LandTasks(tasks) if self._tasks is not None:
+                self._pool = self._pool or later_steps.TrialPool(self._tasks)
+                await later_steps.land_tasks(context, tasks, self._pool)
+                await save_field_guide(context)
+            case actions.ChooseRival(first, rivals):
+                await later_steps.choose_rival(context, roles, first, rivals)
 
     async def _close_iteration(self) -> None:
         """Judge what landed; then end the run or plan again."""

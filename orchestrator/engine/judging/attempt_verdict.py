@@ -9,7 +9,7 @@ from anyio import to_thread
 from orchestrator.config.roles import LensSettings
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
-from orchestrator.domain.ids import CommitId, TaskId, parse_check_name
+from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.judging.review import LensView, ReviewMaterial
 from orchestrator.domain.judging.verdict import Finding, LensVote, VerdictKind
@@ -32,6 +32,7 @@ from orchestrator.engine.judging.grant_requests import request_needed_grants
 from orchestrator.engine.judging.regeneration import find_regenerated_files
 from orchestrator.engine.judging.support_files import read_base_gate
 from orchestrator.engine.judging.test_selection import select_tests_of_change
+from orchestrator.engine.task_reports import summarize_receipt
 from orchestrator.engine.verification.candidate_verification import find_verifier_failures
 from orchestrator.engine.verification.landing_tests import add_landing_tests
 from orchestrator.judge.files.changed_file import SYMLINK_MODE
@@ -42,7 +43,7 @@ from orchestrator.judge.rules.registry import PROMPT_INJECTION_RULES, check_chan
 from orchestrator.judge.rules.task_scope import list_parallel_tasks
 from orchestrator.judge.source.reviewer_addresses import escape_hidden_text
 from orchestrator.judge.verdict.decision import VerdictEvidence, decide_verdict
-from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
+from orchestrator.ports.roles import ReviewBrief, Roles
 from worktrees.diffs.file_diffs import Diff, diff_trees, read_diff_text
 from worktrees.git import Git
 from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
@@ -87,13 +88,6 @@ def _iterate_own_receipts(context: RunContext, evidence: VerdictEvidence) -> Ite
     for receipt in context.list_receipts(evidence.receipts):
         if receipt.shows_own_tests:
             yield receipt
-
-
-def summarize_receipt(receipt: Receipt) -> CheckSummary:
-    """Return a receipt in words; one of selected tests goes by the name of the check that it narrows."""
-    result = f"{receipt.outcome_text} ({receipt.seconds:.1f} s)"
-    name = parse_check_name(receipt.narrows or receipt.check)
-    return CheckSummary(id=name, check=receipt.command, result=result, receipt=receipt.key)
 
 
 async def read_lens_view(context: RunContext, view: LensView, base: CommitId, candidate: CommitId) -> ReviewMaterial:
