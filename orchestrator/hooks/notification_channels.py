@@ -1,7 +1,6 @@
 """The ways to tell somebody: a command, this machine's desktop, a web hook. Each gives what went wrong, if so."""
 
 import html
-import http.client
 import json
 import os
 from collections.abc import Mapping
@@ -62,9 +61,11 @@ async def post_to_webhook(
 
 
 def _post(url: str, body: str, timeout_s: float) -> str:
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # few runs have a webhook
+
     parts = urlsplit(url)
     host = parts.hostname or ""
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
         connection = kind(host, parts.port, timeout=timeout_s)
         try:
@@ -73,7 +74,7 @@ def _post(url: str, body: str, timeout_s: float) -> str:
             status = connection.getresponse().status
         finally:
             connection.close()
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError) as error:
         return f"{host} cannot be told: {type(error).__name__}"
     return "" if status in _FINE else f"{host} answered {status}"
 

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import unittest
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -218,6 +217,7 @@ def _is_special(name: str, is_in_class: bool) -> bool:
 @cache
 def _list_test_case_names() -> frozenset[str]:
     """Return the names that a test case of `unittest` has, but for those that only say how it reports."""
+    import unittest  # it takes its time to load
 
     return frozenset(dir(unittest.IsolatedAsyncioTestCase)) - {"maxDiff", "longMessage"}
 
