@@ -28,7 +28,6 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
-from orchestrator.engine.judging.candidate_changes import read_changed_files
 from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
@@ -291,6 +290,8 @@ class _RunOpening:
         )
 
     async def _read_changes(self, tree: TreeId) -> Sequence[ChangedFile]:
+        from orchestrator.engine.judging.candidate_changes import read_changed_files  # among the later steps
+
         return await read_changed_files(self.location.repository.git, self.journal.state.run.base_tree, tree)
 
     def build_repeat_runner(self, hands: Hands) -> RepeatRunner | None:

@@ -9,7 +9,7 @@ from tests.running.goals import Bench
 from tests.running.scripts import planner_ends
 
 _LATER = "orchestrator.engine.goal.later_steps"
-_HEAVY = {_LATER, "orchestrator.engine.judging.attempt_verdict", "orchestrator.queue.parallel_round"}
+_HEAVY = {_LATER, "orchestrator.judge.rules.change_facts", "orchestrator.queue.parallel_round"}
 _LOADED = """
 import sys
 import orchestrator.cli.run.engine, orchestrator.engine.goal.run
