@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -26,7 +27,6 @@ from orchestrator.hands.private_copies.stale_outputs import find_shared_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.scope.planning import EVERYTHING, WorkFilter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
@@ -37,6 +37,9 @@ from worktrees.errors import GitError
 from worktrees.git import require_git_version
 from worktrees.object_store.commit_style import try_signing
 from worktrees.ref_store.refs import read_ref
+
+if TYPE_CHECKING:
+    from orchestrator.migrate.scope.planning import WorkFilter
 
 
 async def create_goal_run(options: Options, goal: str) -> RunLocation:
@@ -60,19 +63,23 @@ async def create_goal_run(options: Options, goal: str) -> RunLocation:
     return await create_new_run(project, new, build_grant(project.config))
 
 
-async def create_migration_run(options: Options, recipe: Recipe, work_filter: WorkFilter = EVERYTHING) -> RunLocation:
+async def create_migration_run(
+    options: Options, recipe: Recipe, work_filter: "WorkFilter | None" = None
+) -> RunLocation:
     """Make a run for a migration, or for the part of it that is asked for; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
     """
     from orchestrator.discovery.migration_events import discover_migration, require_installable  # a goal finds nothing
+    from orchestrator.migrate.scope.planning import EVERYTHING
 
     project = await to_thread.run_sync(load_project_context, options)
     await require_target_branch(project.repository, project.config)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)
         await load_configured_prompts(project.config)
+    work_filter = work_filter or EVERYTHING
     recipe = work_filter.apply_sample(recipe)
     project = apply_recipe_limits(project, recipe.stop)
     base, found = await discover_migration(project, recipe, work_filter)

@@ -68,9 +68,8 @@ async def run_migration(
     Without a `work_filter` it is about everything.
     """
     from orchestrator.app.run_creation import create_migration_run
-    from orchestrator.migrate.scope.planning import EVERYTHING
 
-    return await work_on_run(await create_migration_run(options, recipe, work_filter or EVERYTHING), watcher)
+    return await work_on_run(await create_migration_run(options, recipe, work_filter), watcher)
 
 
 async def resume_run(

@@ -1,4 +1,4 @@
-"""The later steps of a goal: an engine asks its first model before it loads them, and then loads all of them."""
+"""The later steps of a goal: its first model is asked before they are loaded, and then all of them are."""
 
 import subprocess
 import sys
@@ -9,18 +9,23 @@ from tests.running.goals import Bench
 from tests.running.scripts import planner_ends
 
 _LATER = "orchestrator.engine.goal.later_steps"
-_HEAVY = {_LATER, "orchestrator.judge.rules.change_facts", "orchestrator.queue.parallel_round"}
+_NOT_NEEDED = {
+    _LATER,
+    "orchestrator.judge.rules.change_facts",
+    "orchestrator.queue.parallel_round",
+    "orchestrator.migrate.scope.planning",
+}
 _LOADED = """
 import sys
-import orchestrator.cli.run.engine, orchestrator.engine.goal.run
+import orchestrator.app.run_creation, orchestrator.cli.run.engine, orchestrator.engine.goal.run
 print(" ".join(sys.modules))
 """
 
 
-def test_an_engine_loads_nothing_that_judges_or_lands() -> None:
+def test_a_goal_begins_without_what_judges_lands_or_migrates() -> None:
     loaded = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True).stdout.split()
     assert "orchestrator.judge.gate.harness" in loaded
-    assert _HEAVY & {*loaded} == set()
+    assert _NOT_NEEDED & {*loaded} == set()
 
 
 @pytest.mark.sandbox
