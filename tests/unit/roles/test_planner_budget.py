@@ -169,7 +169,7 @@ async def test_the_whole_brief_of_a_planner_leaves_room_for_a_carryover_and_work
     assert brief.count(GOAL) == 1
 
 
-@pytest.mark.parametrize(("window", "tasks"), [(16_000, 200), (32_000, 200), (32_000, 1_000), (128_000, 1_000)])
+@pytest.mark.parametrize(("window", "tasks"), [(24_000, 200), (32_000, 200), (32_000, 1_000), (128_000, 1_000)])
 async def test_what_a_planner_is_not_told_is_counted_and_can_be_looked_up(
     journal: Journal, rules: RepositoryRules, window: int, tasks: int
 ) -> None:
