@@ -179,7 +179,7 @@ class _Session:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
         number = len(self._conversation.turns)
         if self._executor.has_mutated and self._spec.workspace and self._spec.anchor:
-            self._restored.tree = await self._take_snapshot(number, self._spec.workspace, self._spec.anchor)
+            self._restored.tree = await self._keep_content(number, self._spec.workspace, self._spec.anchor)
         self._conversation.turns.append(turn)
         turn.nudge = "" if is_final else self._build_nudge(turn)
         whole = TurnEnded(
@@ -190,6 +190,13 @@ class _Session:
             return await self._end_session(*ended, whole)
         await self._ledger.append(whole)
         return None
+
+    async def _keep_content(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:
+        """Return the workspace's content as a tree; a snapshot is taken unless nothing was written."""
+        kept = self._restored.tree
+        if kept is not None and await workspace.get_unchanged_tree() == kept:
+            return kept
+        return await self._take_snapshot(turn, workspace, anchor)
 
     async def _take_snapshot(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:
         key = self._ledger.build_next_key(f"snapshot/{self._spec.id}/{turn}")

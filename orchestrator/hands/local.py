@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import anyio
@@ -31,6 +31,7 @@ from orchestrator.hands.private_copies.stale_outputs import select_stale_outputs
 from orchestrator.hands.sandbox.backend import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
+from orchestrator.hands.watch.change_watch import ChangeWatcher
 from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_host_errors
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
@@ -152,6 +153,7 @@ async def open_local_hands(
             tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,
+            watcher=stack.enter_context(closing(ChangeWatcher())),
             redactor=redactor,
         )
         async with _run_task_group(LocalHands(host, selected, resolved.notices), host.tasks) as hands:

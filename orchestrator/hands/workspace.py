@@ -23,6 +23,7 @@ from orchestrator.hands.private_copies.borrowed_places import build_borrowed_pla
 from orchestrator.hands.private_copies.sharing_plan import SharingPlan
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
+from orchestrator.hands.watch.change_watch import ChangeWatcher, WatchedTree
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
 from worktrees.checkouts.pool import WorktreePool
@@ -48,6 +49,7 @@ class WorkspaceHost:
     tasks: TaskGroup
     session: Path
     logs: Path
+    watcher: ChangeWatcher
     redactor: Redactor = PATTERN_REDACTOR
 
     @property
@@ -88,9 +90,10 @@ class LocalWorkspace:
         self.world = host.backend.draw_world() if host.backend else None
         self.is_open = True
         self._latest: WorktreeSnapshot | None = None
-        """The last snapshot, while no command was started and nothing written since."""
-        self._changes = 0
-        """The number of commands started and of writes ended so far."""
+        """The last snapshot, while nothing was written since but perhaps by commands."""
+        self._changes = self._latest_changes = 0
+        """The number of commands started and of writes ended so far, and at the last snapshot."""
+        self._watched: WatchedTree | None = None
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
         checkout = host.pool.repository.root
@@ -129,7 +132,7 @@ class LocalWorkspace:
         with convert_host_errors("Could not keep a log for a workspace"):
             call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
-        self._forget_snapshot()
+        self._changes += 1
         self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
@@ -212,15 +215,40 @@ class LocalWorkspace:
         commit, tree = CommitId(taken.commit), TreeId(taken.tree)
         return Snapshot(commit=commit, tree=tree, dropped=taken.dropped, flagged=taken.flagged)
 
+    async def get_unchanged_tree(self) -> TreeId | None:
+        """Return the tree of the last snapshot if certainly nothing was written since; else None."""
+        taken = self._get_latest()
+        return TreeId(taken.tree) if taken is not None else None
+
+    def _get_latest(self) -> WorktreeSnapshot | None:
+        """Return the last snapshot if it still holds what is there: no command has run since, or none that wrote."""
+        if self._latest is None or self._changes == self._latest_changes:
+            return self._latest
+        if self._watched is None or not self._is_quiet() or self._watched.has_changed():
+            return None
+        return self._latest
+
+    def _is_quiet(self) -> bool:
+        return all(call.done.is_set() for call in self._calls.values())
+
     async def _commit_content(self, message: str, ref: str, parent: CommitId | None) -> WorktreeSnapshot:
-        if self._latest is not None:
-            return await commit_snapshot_again(self._worktree, self._latest, message, ref, parent)
-        changes, is_quiet = self._changes, all(call.done.is_set() for call in self._calls.values())
+        if (latest := self._get_latest()) is not None:
+            return await commit_snapshot_again(self._worktree, latest, message, ref, parent)
+        changes, is_quiet = self._changes, self._is_quiet()
+        if is_quiet:
+            await self._begin_watch()
         withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
         taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
         if is_quiet and changes == self._changes:
-            self._latest = taken
+            self._latest, self._latest_changes = taken, changes
         return taken
+
+    async def _begin_watch(self) -> None:
+        """Watch what is written from here on, inside a sandbox. At the first snapshot that is not worth it yet."""
+        if self._watched is None:
+            self._watched = self._host.watcher.watch_tree(self.root, tuple(self._host.shared))
+        elif self._host.policy.is_confined:
+            await to_thread.run_sync(self._watched.begin_watch)
 
     def _forget_snapshot(self) -> None:
         self._latest = None
@@ -249,6 +277,8 @@ class LocalWorkspace:
                 await self.kill_command(call_id)
             if self._host.backend:
                 await self._host.backend.release_workspace(self._build_mount_plan())
+            if self._watched is not None:
+                self._watched.end_watch()
             with convert_host_errors("Could not give back a workspace"):
                 await self._clear_places()
                 await to_thread.run_sync(remove_tree, self._own_folder)
@@ -278,8 +308,7 @@ class LocalWorkspace:
             )
             async with self._watch_files(command) as watched:
                 outcome = await backend.run_command(request)
-            await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
-            files = await to_thread.run_sync(self._collect_files, call)
+            files = await to_thread.run_sync(self._collect_output, call)
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
         return outcome.model_copy(update={"files": files, "world": self.world, **watched})
@@ -343,7 +372,9 @@ class LocalWorkspace:
             self._host.backend.create_world_files(self.world, self._world_files)
         workspace_files.create_git_mount_point(self.root, self._host.policy.uid)
 
-    def _collect_files(self, call: CommandCall) -> dict[str, bytes]:
+    def _collect_output(self, call: CommandCall) -> dict[str, bytes]:
+        """Clean the log of a command that has ended, and return the files that it was asked for."""
+        scrub_log(call.log, self._host.redactor)
         found = collect_output_files(call.exchange, call.command.files)
         remove_tree(call.exchange)
         return found

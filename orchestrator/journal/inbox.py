@@ -40,6 +40,10 @@ class Inbox:
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"
             ) from error
 
+    def is_empty(self) -> bool:
+        """Return True if no command waits; quick enough for an event loop to ask."""
+        return not self._list_files()
+
     def iterate_commands(self) -> Iterator[tuple[Path, InboxCommand]]:
         """Yield the commands that no engine has taken, oldest first; put a file aside that holds none."""
         for path in self._list_files():

@@ -177,6 +177,9 @@ class Workspace(Protocol):
     async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it."""
 
+    async def get_unchanged_tree(self) -> TreeId | None:
+        """Return the tree of the last snapshot if certainly nothing was written since; else None."""
+
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay, or go as well."""
 

@@ -64,6 +64,9 @@ class InMemoryWorkspace:
         self.snapshots.append(tree)
         return Snapshot(commit=CommitId(tree), tree=TreeId(tree))
 
+    async def get_unchanged_tree(self) -> TreeId | None:
+        return None
+
     async def restore_tree(self, tree: TreeId) -> None:
         self.files = dict(self.trees[tree])
 

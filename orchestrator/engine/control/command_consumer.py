@@ -44,7 +44,7 @@ class CommandConsumer:
             RunCancelled: a person gave up the run; that is not recorded yet.
         """
         while True:
-            for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
+            for path, sent in await self._read_commands():
                 if isinstance(sent.command, Cancel) and sent.command.task is None and not self._explain_refusal(sent):
                     raise RunCancelled(f"cancelled by {sent.by}")
                 async with withdraw(sent.command):
@@ -54,6 +54,11 @@ class CommandConsumer:
             if await self._expire_approvals():
                 on_change()
             await anyio.sleep(_POLL_S)
+
+    async def _read_commands(self) -> list[tuple[Path, InboxCommand]]:
+        if self._inbox.is_empty():
+            return []
+        return await to_thread.run_sync(lambda: list(self._inbox.iterate_commands()))
 
     async def take_pending_commands(self) -> None:
         """Take what was sent while no engine lived; a stop meant for this one is left for `consume_commands`."""

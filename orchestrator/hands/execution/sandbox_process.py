@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
-from anyio import to_thread
 
 from orchestrator.hands.execution.process_runner import RunningCommand
 from orchestrator.hands.limits.resource_usage import Resource, UsageReader
@@ -69,7 +68,7 @@ class SandboxProcess(RunningCommand):
         outer, inner = _parse_child_pid(self.info_report), _parse_child_pid(self.status_report)
         if self.init_pidfd is not None and outer is not None and inner is not None:
             with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
-                self.usage_reader = await to_thread.run_sync(UsageReader, outer, inner, self.closely_watched)
+                self.usage_reader = UsageReader(outer, inner, self.closely_watched)  # a few files of /proc
         self._open_gate()
 
     async def _find_init_process(self) -> None:

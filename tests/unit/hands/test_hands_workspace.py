@@ -150,6 +150,55 @@ async def test_a_snapshot_holds_what_the_command_did(workspace: LocalWorkspace, 
     )
 
 
+UNCHANGING = ("true", "cat note.txt", "ls -R / >/dev/null 2>&1", "echo x > /tmp/x", "git status")
+CHANGING = {
+    "append": "echo more >> note.txt",
+    "new directory": "mkdir -p n/e/w && echo x > n/e/w/f",
+    "rename": "mv note.txt moved.txt",
+    "mode": "chmod +x note.txt",
+    "same length": "printf N | dd of=note.txt conv=notrunc status=none",
+    "mapping": "python3 -c 'import mmap; f = open(\"note.txt\", \"r+b\"); mmap.mmap(f.fileno(), 0)[0:1] = b\"X\"'",
+}
+
+
+async def prepare_watch(workspace: LocalWorkspace) -> str:
+    """Return the tree of a workspace of which changes are noticed from now on: from its second snapshot on."""
+    for number in range(2):
+        await workspace.write_file("note.txt", f"note {number}\n".encode())
+        taken = await workspace.take_snapshot("Note", "refs/orchestrate/test/1")
+    return taken.tree
+
+
+async def test_commands_that_write_nothing_leave_the_last_snapshot_valid(workspace: LocalWorkspace, shell: Any) -> None:
+    tree = await prepare_watch(workspace)
+    for line in UNCHANGING:
+        await shell(line)
+        assert await workspace.get_unchanged_tree() == tree, line
+    again = await workspace.take_snapshot("Again", "refs/orchestrate/test/2")
+    assert again.tree == tree
+
+
+@pytest.mark.parametrize("line", CHANGING.values(), ids=CHANGING)
+async def test_a_command_that_writes_makes_a_new_snapshot_necessary(
+    workspace: LocalWorkspace, shell: Any, line: str
+) -> None:
+    tree = await prepare_watch(workspace)
+    await shell("true")
+    assert await workspace.get_unchanged_tree() == tree
+    await shell(line)
+    assert await workspace.get_unchanged_tree() is None
+    assert (await workspace.take_snapshot("Changed", "refs/orchestrate/test/2")).tree != tree
+    await shell("true")
+    assert await workspace.get_unchanged_tree() is not None
+
+
+async def test_a_running_command_may_have_written(workspace: LocalWorkspace) -> None:
+    await prepare_watch(workspace)
+    await workspace.start_command("call", ShellCommand(line="sleep 99"))
+    assert await workspace.get_unchanged_tree() is None
+    await workspace.kill_command("call")
+
+
 async def test_a_snapshot_is_taken_again_after_whatever_changed_the_content(
     workspace: LocalWorkspace, shell: Any, yard: Any
 ) -> None:
