@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench cases fuzz setup system node containers browser terminal constraints clean
+.PHONY: demo test lint bench bench-peers cases fuzz setup system node containers browser terminal constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
@@ -32,8 +32,9 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.measure_style
 
-bench: $(STAMP)
+bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.step
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
 	$(BIN)/python -m bench.watch
@@ -46,6 +47,14 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.map
 	$(BIN)/python -m bench.code_mode
 	$(BIN)/python -m bench.tui
+
+# The other harnesses that ours is measured against.
+bench-peers: .venv-peers/.installed
+
+.venv-peers/.installed: bench/requirements.txt | system
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@touch $@
 
 setup: node terminal $(STAMP)
 

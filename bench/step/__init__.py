@@ -1,0 +1,1 @@
+"""CPU that agents' steps take, ours and others', against the same model server."""

@@ -1,0 +1,115 @@
+"""Measure what a step of an agent costs, ours and others', against the same model server.
+
+    python -m bench.step             # one round of the short cases
+    FULL=1 python -m bench.step      # five rounds, also of 150 steps, and all harnesses
+
+A step is one reply of the model and the command that it calls. Of a harness's process two runs are measured, one with a
+single step: their difference is what further steps cost, without imports, planning, gate and judging. Children are
+shown apart. Ours is a whole run: sandbox, journal with fsync, snapshots. The others run their commands in the open.
+The peers' environment is made by `make bench-peers`.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measuring import Bar, Costs, report_rounds, require_quiet_machine, run_costly, run_rounds
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PEERS = Path(os.environ.get("BENCH_PEERS", ROOT / ".venv-peers")) / "bin" / "python"
+MOST_OF_PEER, MOST_OF_PEER_LONG, MOST_GROWTH, MOST_MB = 0.6, 0.35, 1.5, 1.0
+"""Bars of CPU against mini-swe-agent's, of the growth from 20 to 150 steps, and of memory for each further agent."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """So many agents at once, each with so many steps, whose commands print so many bytes."""
+
+    agents: int
+    steps: int
+    output_bytes: int = 0
+
+    @property
+    def name(self) -> str:
+        """The case in words."""
+        printed = f", {self.output_bytes} bytes each" if self.output_bytes else ""
+        return f"{self.agents} x {self.steps} steps{printed}"
+
+
+def main() -> int:
+    """Print the tables; return 1 if a bar is not held."""
+    if not PEERS.exists():
+        sys.exit(f"{PEERS} is missing: run `make bench-peers`, or name another environment by BENCH_PEERS")
+    require_quiet_machine()
+    is_full = bool(os.environ.get("FULL"))
+    harnesses = ["ours", "mini", "lean", *(["pydantic-ai", "langgraph"] if is_full else [])]
+    cases = [Case(1, 20), Case(64, 20)]
+    if is_full:
+        cases.insert(1, Case(1, 150, 4_096))
+    rounds, past, medians = int(os.environ.get("ROUNDS", "5" if is_full else "1")), 0, {}
+    for case in cases:
+        measured = run_rounds(rounds, lambda case=case: measure_case(case, harnesses))
+        bars = [Bar("ours / mini", MOST_OF_PEER_LONG if case.steps > 100 else MOST_OF_PEER)]
+        if case.agents > 1:
+            bars.append(Bar("ours: MB an agent", MOST_MB))
+        past |= report_rounds(f"step: {case.name}, ms of CPU a step", measured, bars)
+        medians[case] = sorted(one["ours"] for one in measured)[len(measured) // 2]
+    if is_full:
+        growth = {"150 / 20 steps": medians[cases[1]] / medians[cases[0]]}
+        past |= report_rounds("step: growth of ours", [growth], [Bar("150 / 20 steps", MOST_GROWTH)])
+    return past
+
+
+def measure_case(case: Case, harnesses: list[str]) -> dict[str, float]:
+    """Return the figures of one round: CPU milliseconds a step of each harness, and ratios."""
+    figures, children = {}, {}
+    for harness in harnesses:
+        short = run_harness(harness, Case(case.agents, 1, case.output_bytes))
+        long = run_harness(harness, case)
+        further = case.agents * (case.steps - 1) / 1_000
+        figures[harness] = (long.cpu_s - short.cpu_s) / further
+        children[f"{harness}: children"] = (long.children_s - short.children_s) / further
+        children[f"{harness}: wall s"] = long.wall_s
+        children[f"{harness}: MB"] = long.rss_mb
+    figures["ours / mini"] = figures["ours"] / figures["mini"]
+    if case.agents > 1:
+        alone = run_harness("ours", Case(1, case.steps, case.output_bytes))
+        figures["ours: MB an agent"] = (children["ours: MB"] - alone.rss_mb) / (case.agents - 1)
+    return {**figures, **children}
+
+
+def run_harness(name: str, case: Case) -> Costs:
+    """Run one harness against a server of its own."""
+    with serve_model(case) as url:
+        words = {
+            "ours": [sys.executable, "-m", "bench.step.rivals.ours"],
+            "lean": [sys.executable, str(HERE / "rivals" / "lean.py")],
+            "mini": [str(PEERS), str(HERE / "rivals" / "mini_swe_agent.py")],
+            "pydantic-ai": [str(PEERS), str(HERE / "rivals" / "pydantic_ai_agents.py")],
+            "langgraph": [str(PEERS), str(HERE / "rivals" / "langgraph_agents.py")],
+        }[name]
+        return run_costly([*words, url, str(case.agents)], cwd=ROOT)
+
+
+@contextmanager
+def serve_model(case: Case) -> Iterator[str]:
+    """Run a model server in a process of its own; yields its URL."""
+    options = ["--steps", str(case.steps), "--bytes", str(case.output_bytes), "--agents", str(case.agents)]
+    words = [sys.executable, "-m", "bench.step.model_server", *options]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.stdin.close()
+            server.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

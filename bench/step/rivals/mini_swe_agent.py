@@ -1,0 +1,52 @@
+"""mini-swe-agent through litellm, one thread for each agent, its trajectory saved at each step.
+
+python mini_swe_agent.py URL AGENTS
+"""
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from measuring import print_costs
+
+os.environ |= {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "MSWEA_COST_TRACKING": "ignore_errors",
+    "MSWEA_SILENT_STARTUP": "1",
+    "OPENAI_API_KEY": "sk-bench",
+}
+
+
+def run_agent(url: str, place: Path) -> None:
+    """Hold one conversation to its end."""
+    from minisweagent.agents.default import DefaultAgent
+    from minisweagent.environments.local import LocalEnvironment
+    from minisweagent.models.litellm_model import LitellmModel
+
+    model = LitellmModel(model_name="openai/mini", model_kwargs={"api_base": url}, cost_tracking="ignore_errors")
+    texts = {"system_template": "You work.", "instance_template": "Do it: {{task}}"}
+    agent = DefaultAgent(model, LocalEnvironment(), cost_limit=0, output_path=place, **texts)
+    ended = agent.run("the task")
+    if ended.get("exit_status") != "Submitted":
+        raise SystemExit(f"mini-swe-agent ended otherwise: {ended}")
+
+
+def main() -> None:
+    url, agents = sys.argv[1], int(sys.argv[2])
+    with tempfile.TemporaryDirectory() as scratch:
+        threads = []
+        for number in range(agents):
+            threads.append(threading.Thread(target=run_agent, args=(url, Path(scratch, f"{number}.json"))))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    main()
+    print_costs(began)

@@ -1,0 +1,43 @@
+"""Orchestrate through litellm: a run in this process with sandbox, journal, gate and judge.
+
+python -m bench.step.rivals.ours URL AGENTS
+"""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import anyio
+
+from bench.step.rivals.measuring import print_costs
+from orchestrator.app.run_execution import run_goal
+from orchestrator.project.options import Options
+from tests.running.projects import calculator
+
+
+async def run_agents(url: str, agents: int, scratch: Path) -> None:
+    """Carry a goal of one task for each agent to its end."""
+    repository = calculator(scratch / "repository")
+    os.environ["BENCH_KEY"] = "sk-bench-loopback"
+    roles = {}
+    for role in ("planner", "worker", "judge"):
+        roles[role] = {"model": f"openai/{role}", "api_base": url, "api_key_env": "BENCH_KEY", "max_turns": 1_000}
+    settings = {
+        "gate": {"command": "true", "report": "exit-code", "reruns": 0},
+        "roles": roles,
+        "state": {"dir": str(scratch / "state")},
+        "run": {"max_workers": agents},
+        "plan": {"max_children": 10_000, "debounce_s": 3600},
+    }
+    ended = await run_goal(Options(repository, settings), "write many files", None)
+    if ended.exit_code or len(ended.state.tasks) != agents + 1:
+        raise SystemExit(f"the run did not end as done: {ended.error or ended.state.ended}")
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
+        anyio.run(run_agents, sys.argv[1], int(sys.argv[2]), Path(scratch))
+    print_costs(began)
