@@ -17,16 +17,6 @@ Round = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Costs:
-    """What a process cost: CPU seconds of itself and of its children, seconds by the clock, MB of memory at most."""
-
-    cpu_s: float
-    children_s: float
-    wall_s: float
-    rss_mb: float
-
-
-@dataclass(frozen=True)
 class Bar:
     """A bound on the median of a figure: at most, or at least if `is_floor`."""
 
@@ -67,12 +57,13 @@ def _read_busy_ticks() -> int:
     return sum(fields[:3]) + sum(fields[5:7])
 
 
-def run_costly(words: Sequence[str], cwd: Path | None = None) -> Costs:
-    """Run a program that prints its costs as its last line, and return them."""
+def run_printing(words: Sequence[str], cwd: Path | None = None) -> dict[str, float]:
+    """Run a program that prints its figures as a JSON object in its last line, and return them."""
     done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(words)} exits {done.returncode}:\n{done.stderr[-2_000:]}")
-    return Costs(**json.loads(done.stdout.splitlines()[-1]))
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def run_rounds(count: int, measure: Callable[[], Round]) -> list[Round]:

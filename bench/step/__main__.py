@@ -3,10 +3,10 @@
     python -m bench.step             # one round of the short cases
     FULL=1 python -m bench.step      # five rounds, also of 150 steps, and all harnesses
 
-A step is one reply of the model and the command that it calls. Of a harness's process two runs are measured, one with a
-single step: their difference is what further steps cost, without imports, planning, gate and judging. Children are
-shown apart. Ours is a whole run: sandbox, journal with fsync, snapshots. The others run their commands in the open.
-The peers' environment is made by `make bench-peers`.
+A step is one reply of the model and the command that it calls. In one process of a harness a run with a single step and
+one with all are measured, after another one: the difference is what further steps cost, without imports, planning,
+gate and judging. Children are shown apart. Ours is a whole run: sandbox, journal with fsync, snapshots. The others run
+their commands in the open. The peers' environment is made by `make bench-peers`.
 """
 
 import os
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.measuring import Bar, Costs, report_rounds, require_quiet_machine, run_costly, run_rounds
+from bench.measuring import Bar, report_rounds, require_quiet_machine, run_printing, run_rounds
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -67,23 +67,19 @@ def main() -> int:
 
 def measure_case(case: Case, harnesses: list[str]) -> dict[str, float]:
     """Return the figures of one round: CPU milliseconds a step of each harness, and ratios."""
-    figures, children = {}, {}
+    figures, others = {}, {}
     for harness in harnesses:
-        short = run_harness(harness, Case(case.agents, 1, case.output_bytes))
-        long = run_harness(harness, case)
-        further = case.agents * (case.steps - 1) / 1_000
-        figures[harness] = (long.cpu_s - short.cpu_s) / further
-        children[f"{harness}: children"] = (long.children_s - short.children_s) / further
-        children[f"{harness}: wall s"] = long.wall_s
-        children[f"{harness}: MB"] = long.rss_mb
+        cost = run_harness(harness, case)
+        figures[harness] = cost["cpu_ms"]
+        others |= {f"{harness}: {name}": cost[name] for name in ("children_ms", "wall_s", "rss_mb")}
     figures["ours / mini"] = figures["ours"] / figures["mini"]
     if case.agents > 1:
         alone = run_harness("ours", Case(1, case.steps, case.output_bytes))
-        figures["ours: MB an agent"] = (children["ours: MB"] - alone.rss_mb) / (case.agents - 1)
-    return {**figures, **children}
+        figures["ours: MB an agent"] = (others["ours: rss_mb"] - alone["rss_mb"]) / (case.agents - 1)
+    return {**figures, **others}
 
 
-def run_harness(name: str, case: Case) -> Costs:
+def run_harness(name: str, case: Case) -> dict[str, float]:
     """Run one harness against a server of its own."""
     with serve_model(case) as url:
         words = {
@@ -93,13 +89,13 @@ def run_harness(name: str, case: Case) -> Costs:
             "pydantic-ai": [str(PEERS), str(HERE / "rivals" / "pydantic_ai_agents.py")],
             "langgraph": [str(PEERS), str(HERE / "rivals" / "langgraph_agents.py")],
         }[name]
-        return run_costly([*words, url, str(case.agents)], cwd=ROOT)
+        return run_printing([*words, url, str(case.agents), str(case.steps)], cwd=ROOT)
 
 
 @contextmanager
 def serve_model(case: Case) -> Iterator[str]:
     """Run a model server in a process of its own; yields its URL."""
-    options = ["--steps", str(case.steps), "--bytes", str(case.output_bytes), "--agents", str(case.agents)]
+    options = ["--bytes", str(case.output_bytes), "--agents", str(case.agents)]
     words = [sys.executable, "-m", "bench.step.model_server", *options]
     with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None

@@ -1,9 +1,10 @@
 """A model server for every harness of this bench: chat completions on 127.0.0.1, from one process, as lean as it goes.
 
-    python -m bench.step.model_server --steps 20 --bytes 0 --agents 1 --latency 0.05
+    python -m bench.step.model_server --bytes 0 --agents 1 --latency 0.05
 
-It calls a command for so many replies and then ends. For Orchestrate it plans one task for each agent and reviews.
-A request counts as the reply after the assistant's messages in it, so nothing is kept between requests but the plan.
+The path of a request, /STEPS/RUN/chat/completions, says how many commands it calls before it ends, and of which run a
+planner is. For Orchestrate it plans one task for each agent and reviews. What comes next follows from the replies in a
+request, so nothing is kept between requests but the runs that have a plan.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import asyncio  # noqa: TID251  the measured floor is asyncio's own
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -24,20 +25,19 @@ Json = dict[str, Any]
 class ModelServer:
     """Replies as every harness needs them."""
 
-    steps: int
     output_bytes: int
     agents: int
     latency_s: float
-    is_planned: bool = False
+    planned: set[str] = field(default_factory=set)
     requests: int = 0
     busy_s: float = 0.0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until it is closed."""
         try:
-            while body := await read_body(reader):
+            while request := await read_request(reader):
                 began = time.process_time()
-                answer = self._render(json.loads(body))
+                answer = self._render(*request)
                 self.busy_s += time.process_time() - began
                 self.requests += 1
                 await asyncio.sleep(self.latency_s)
@@ -48,8 +48,9 @@ class ModelServer:
         finally:
             writer.close()
 
-    def _render(self, request: Json) -> bytes:
-        name, arguments = self._choose_call(request)
+    def _render(self, path: str, request: Json) -> bytes:
+        _, steps, run, *_ = path.split("/")
+        name, arguments = self._choose_call(request, int(steps), run)
         message: Json = {"role": "assistant", "content": None if name else "done"}
         if name:
             function = {"name": name, "arguments": json.dumps(arguments)}
@@ -61,16 +62,16 @@ class ModelServer:
         head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
         return head.encode() + content
 
-    def _choose_call(self, request: Json) -> tuple[str, Mapping[str, object]]:
+    def _choose_call(self, request: Json, steps: int, run: str) -> tuple[str, Mapping[str, object]]:
         match request["model"]:
             case "planner":
-                return self._plan()
+                return self._plan(run)
             case "judge":
                 return judge(request)
             case "worker":
-                return self._work(request)
+                return self._work(request, steps)
         done = count_replies(request)
-        if done < self.steps:
+        if done < steps:
             return request["tools"][0]["function"]["name"], {"command": self._write_command(done)}
         if request["model"] == "mini":
             return "bash", {"command": DONE}
@@ -82,19 +83,19 @@ class ModelServer:
             return f"head -c {self.output_bytes} /dev/zero | tr '\\0' {chr(ord('a') + done % 26)} && true {done}"
         return f"true {done}"
 
-    def _plan(self) -> tuple[str, Mapping[str, object]]:
-        if self.is_planned:
+    def _plan(self, run: str) -> tuple[str, Mapping[str, object]]:
+        if run in self.planned:
             return "finish", {"summary": "done"}
-        self.is_planned = True
+        self.planned.add(run)
         names = [f"t{number}" for number in range(self.agents)]
         tasks = [{"key": name, "title": name, "outcome": f"{name} is done"} for name in names]
         return "submit_plan", {"rationale": "because", "tasks": tasks}
 
-    def _work(self, request: Json) -> tuple[str, Mapping[str, object]]:
+    def _work(self, request: Json, steps: int) -> tuple[str, Mapping[str, object]]:
         done = count_replies(request)
-        if done < self.steps:
+        if done < steps:
             return "shell", {"command": self._write_command(done)}
-        if done == self.steps:
+        if done == steps:
             task = find_task(request["messages"])
             return "write", {"path": f"{task}.txt", "text": f"{task}\n"}
         return "finish", {"summary": "done"}
@@ -126,19 +127,20 @@ def find_task(messages: Sequence[Json]) -> str:
     raise ValueError("no message of the user names a task")
 
 
-async def read_body(reader: asyncio.StreamReader) -> bytes:
-    """Return the body of the next request; empty at the end of the connection."""
-    head = await reader.readuntil(b"\r\n\r\n")
-    for line in head.lower().split(b"\r\n"):
-        if line.startswith(b"content-length:"):
-            return await reader.readexactly(int(line.partition(b":")[2]))
-    return b""
+async def read_request(reader: asyncio.StreamReader) -> tuple[str, Json] | None:
+    """Return path and body of the next request; None at the end of the connection."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    for line in head.lower().split("\r\n"):
+        if line.startswith("content-length:"):
+            body = await reader.readexactly(int(line.partition(":")[2]))
+            return head.split(" ", 2)[1], json.loads(body)
+    return None
 
 
 async def run_server(server: ModelServer) -> None:
     """Serve on a free port, whose URL is the first line of the output; after EOF on stdin print what it cost."""
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, limit=64 * 1024 * 1024)
-    print(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1", flush=True)
+    print(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", flush=True)
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, partial(input_until_end))
     print(json.dumps({"requests": server.requests, "busy_ms": server.busy_s * 1_000}), flush=True)
@@ -153,12 +155,11 @@ def input_until_end() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--bytes", type=int, default=0)
     parser.add_argument("--agents", type=int, default=1)
     parser.add_argument("--latency", type=float, default=0.05)
     given = parser.parse_args()
-    asyncio.run(run_server(ModelServer(given.steps, given.bytes, given.agents, given.latency)))
+    asyncio.run(run_server(ModelServer(given.bytes, given.agents, given.latency)))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 """langgraph's ready-made tool loop through langchain's OpenAI client, with its checkpointer in memory.
 
-python langgraph_agents.py URL AGENTS
+python langgraph_agents.py URL AGENTS STEPS
 """
 
 import asyncio  # noqa: TID251  the framework's own loop
-import sys
-import time
 import warnings
 
-from measuring import print_costs
+from measuring import measure_steps
 
 warnings.filterwarnings("ignore")
 
@@ -37,6 +35,4 @@ async def run_agents(url: str, agents: int) -> None:
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    asyncio.run(run_agents(sys.argv[1], int(sys.argv[2])))
-    print_costs(began)
+    measure_steps(lambda url, agents: asyncio.run(run_agents(url, agents)))

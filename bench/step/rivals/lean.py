@@ -1,31 +1,31 @@
 """The least that a harness can do: a raw connection for each agent, a shell, a durable line for each step.
 
-python lean.py URL AGENTS
+python lean.py URL AGENTS STEPS
 """
 
 import asyncio  # noqa: TID251  the measured floor is asyncio's own
 import json
 import os
-import sys
 import tempfile
-import time
 from urllib.parse import urlsplit
 
-from measuring import print_costs
+from measuring import measure_steps
 
 TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]
 
 
-async def run_agent(host: str, port: int, log: int) -> None:
+async def run_agent(url: str, log: int) -> None:
     """Hold one conversation to its end."""
-    reader, writer = await asyncio.open_connection(host, port, limit=64 * 1024 * 1024)
+    place = urlsplit(url)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port, limit=64 * 1024 * 1024)
     messages = [{"role": "system", "content": "You work."}, {"role": "user", "content": "Do it."}]
     texts = [json.dumps(message) for message in messages]
     while True:
         body = f'{{"model":"lean","tools":{json.dumps(TOOLS)},"messages":[{",".join(texts)}]}}'.encode()
-        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        head = f"POST {place.path}/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = int(answer.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
         reply = json.loads(await reader.readexactly(length))["choices"][0]["message"]
         texts.append(json.dumps(reply))
         os.write(log, texts[-1].encode() + b"\n")
@@ -37,19 +37,16 @@ async def run_agent(host: str, port: int, log: int) -> None:
         command = json.loads(call["function"]["arguments"])["command"]
         process = await asyncio.create_subprocess_shell(command, stdout=asyncio.subprocess.PIPE)
         output, _ = await process.communicate()
-        answer = {"role": "tool", "tool_call_id": call["id"], "content": output.decode()}
-        texts.append(json.dumps(answer))
+        result = {"role": "tool", "tool_call_id": call["id"], "content": output.decode()}
+        texts.append(json.dumps(result))
 
 
 async def run_agents(url: str, agents: int) -> None:
     """Hold so many conversations at once."""
-    place = urlsplit(url)
     with tempfile.TemporaryFile() as log:
-        held = (run_agent(place.hostname or "", place.port or 0, log.fileno()) for _ in range(agents))
+        held = (run_agent(url, log.fileno()) for _ in range(agents))
         await asyncio.gather(*held)
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    asyncio.run(run_agents(sys.argv[1], int(sys.argv[2])))
-    print_costs(began)
+    measure_steps(lambda url, agents: asyncio.run(run_agents(url, agents)))

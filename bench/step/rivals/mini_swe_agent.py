@@ -1,16 +1,14 @@
 """mini-swe-agent through litellm, one thread for each agent, its trajectory saved at each step.
 
-python mini_swe_agent.py URL AGENTS
+python mini_swe_agent.py URL AGENTS STEPS
 """
 
 import os
-import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
-from measuring import print_costs
+from measuring import measure_steps
 
 os.environ |= {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -34,8 +32,8 @@ def run_agent(url: str, place: Path) -> None:
         raise SystemExit(f"mini-swe-agent ended otherwise: {ended}")
 
 
-def main() -> None:
-    url, agents = sys.argv[1], int(sys.argv[2])
+def run_agents(url: str, agents: int) -> None:
+    """Hold so many conversations at once."""
     with tempfile.TemporaryDirectory() as scratch:
         threads = []
         for number in range(agents):
@@ -47,6 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    main()
-    print_costs(began)
+    measure_steps(run_agents)

@@ -1,17 +1,15 @@
 """Orchestrate through litellm: a run in this process with sandbox, journal, gate and judge.
 
-python -m bench.step.rivals.ours URL AGENTS
+python -m bench.step.rivals.ours URL AGENTS STEPS
 """
 
 import os
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import anyio
 
-from bench.step.rivals.measuring import print_costs
+from bench.step.rivals.measuring import measure_steps
 from orchestrator.app.run_execution import run_goal
 from orchestrator.project.options import Options
 from tests.running.projects import calculator
@@ -36,8 +34,11 @@ async def run_agents(url: str, agents: int, scratch: Path) -> None:
         raise SystemExit(f"the run did not end as done: {ended.error or ended.state.ended}")
 
 
-if __name__ == "__main__":
-    began = time.monotonic()
+def run_goal_of_agents(url: str, agents: int) -> None:
+    """Make a repository, and carry the goal out in it."""
     with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
-        anyio.run(run_agents, sys.argv[1], int(sys.argv[2]), Path(scratch))
-    print_costs(began)
+        anyio.run(run_agents, url, agents, Path(scratch))
+
+
+if __name__ == "__main__":
+    measure_steps(run_goal_of_agents)

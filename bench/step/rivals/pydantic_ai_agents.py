@@ -1,13 +1,11 @@
 """pydantic-ai through its OpenAI client: one task of the event loop for each agent, no journal.
 
-python pydantic_ai_agents.py URL AGENTS
+python pydantic_ai_agents.py URL AGENTS STEPS
 """
 
 import asyncio  # noqa: TID251  the framework's own loop
-import sys
-import time
 
-from measuring import print_costs
+from measuring import measure_steps
 
 
 async def run_bash(command: str) -> str:
@@ -30,6 +28,4 @@ async def run_agents(url: str, agents: int) -> None:
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    asyncio.run(run_agents(sys.argv[1], int(sys.argv[2])))
-    print_costs(began)
+    measure_steps(lambda url, agents: asyncio.run(run_agents(url, agents)))

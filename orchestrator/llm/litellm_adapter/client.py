@@ -8,8 +8,8 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -26,6 +26,7 @@ from orchestrator.llm.litellm_adapter.error_mapping import map_error
 from orchestrator.llm.litellm_adapter.pricing import find_listed_cost, find_listed_price, find_stated_cost
 from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
+from orchestrator.llm.litellm_adapter.skipped_work import skip_call_log, skip_cost_reports
 
 LITELLM_ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -63,6 +64,7 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
     warnings.filterwarnings("ignore", r"Pydantic serializer warnings", UserWarning)  # of values that a server makes up
     warnings.filterwarnings("ignore", r"Accessing the 'model_\w+' attribute", DeprecationWarning)
     _meter_transports()
+    skip_cost_reports(litellm)
     return litellm
 
 
@@ -76,21 +78,6 @@ def _meter_transports() -> None:
     install_meter(LiteLLMAiohttpTransport)
     install_meter(httpx.AsyncHTTPTransport)
     install_sync_meter(httpx.HTTPTransport)
-
-
-@contextmanager
-def _skip_call_logs() -> Iterator[None]:
-    """Keep litellm from writing a log record of the call inside, which takes a third as long as the call itself."""
-    try:
-        from litellm._internal_context import is_internal_call
-    except ImportError:  # another version, which logs elsewhere: slower, and as good
-        yield
-        return
-    before = is_internal_call.set(True)
-    try:
-        yield
-    finally:
-        is_internal_call.reset(before)
 
 
 @dataclass(eq=False)
@@ -129,7 +116,7 @@ class LiteLLMClient:
 
     async def _complete(self, litellm: Any, request: Request, key: str | None, meter: ReplyMeter) -> Reply:  # noqa: ANN401
         begun = anyio.current_time()
-        with anyio.move_on_after(request.timeout_s), _skip_call_logs():
+        with anyio.move_on_after(request.timeout_s), skip_call_log(litellm):
             response = await self._call(litellm, request, key)
             if request.stall_timeout_s:
                 async with aclosing(response):  # also if it stalls, breaks off or is cancelled

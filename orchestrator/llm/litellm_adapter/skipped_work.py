@@ -1,0 +1,38 @@
+"""What litellm does around every call for logs and spend reports that nobody reads here: half of its work.
+
+Costs are found by `pricing.py`, calls are recorded in the journal.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+
+def skip_call_log(litellm: Any) -> AbstractContextManager[None]:  # noqa: ANN401  a module
+    """Keep litellm from writing a log record of the calls inside, as it does of those that it makes for itself."""
+    internal = getattr(litellm, "_internal_context", None)
+    mark = getattr(internal, "is_internal_call", None)
+    if not isinstance(mark, ContextVar):  # another version, which logs elsewhere: slower, and as good
+        return nullcontext()
+    return _set_mark(mark)
+
+
+@contextmanager
+def _set_mark(mark: ContextVar[bool]) -> Iterator[None]:
+    before = mark.set(True)
+    try:
+        yield
+    finally:
+        mark.reset(before)
+
+
+def skip_cost_reports(litellm: Any) -> None:  # noqa: ANN401  a module
+    """Keep litellm from pricing every reply for its own reports, which takes a quarter of a call."""
+    logging = litellm.litellm_core_utils.litellm_logging.Logging
+    if hasattr(logging, "response_cost_calculator"):
+        logging.response_cost_calculator = _find_no_cost
+
+
+def _find_no_cost(*_args: object, **_options: object) -> None:
+    """Stand for a cost that is not needed."""
