@@ -6,6 +6,7 @@ A backend is bubblewrap, containers, or no sandbox at all.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from os.path import normpath
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -133,7 +134,13 @@ def build_folder_mount(dest: object) -> Mount:
 def sort_mounts(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     """Return the mounts with outer places first; of two mounts at one place the later one counts."""
     by_place = {mount.dest: mount for mount in mounts}
-    return tuple(sorted(by_place.values(), key=lambda mount: PurePosixPath(mount.dest).parts))
+    return tuple(sorted(by_place.values(), key=lambda mount: _split_place(mount.dest)))
+
+
+@lru_cache(maxsize=1_024)
+def _split_place(dest: str) -> tuple[str, ...]:
+    """Return the parts of a path; the same places come with every command."""
+    return PurePosixPath(dest).parts
 
 
 @dataclass(frozen=True)

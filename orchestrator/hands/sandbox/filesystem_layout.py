@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from orchestrator.domain.sandbox.world import World
@@ -41,7 +42,7 @@ class SandboxLayout:
     ) -> tuple[backend.Mount, ...]:
         """Return all mounts for a command in a workspace; `exchange` is a host directory for its files."""
         world = self.get_world(mount_plan)
-        mounts = (*self._iterate_system_mounts(world), *self._iterate_world_mounts(mount_plan))
+        mounts = (*self._system_mounts, *self._iterate_masks(), *self._iterate_world_mounts(mount_plan))
         mounts = (*mounts, *self._iterate_workspace_mounts(mount_plan, is_writable))
         if exchange is None:
             return mounts
@@ -59,18 +60,24 @@ class SandboxLayout:
         if world.temporary != "/tmp":
             yield backend.build_folder_mount(world.temporary)
 
-    def _iterate_system_mounts(self, world: World) -> Iterable[backend.Mount]:
-        size = self.policy.limits.tmpfs_bytes
+    @cached_property
+    def _system_mounts(self) -> tuple[backend.Mount, ...]:
+        """The mounts that are the same for every command."""
+        mounts = []
         for name in backend.SYSTEM_FOLDERS:
             if os.path.lexists(Path("/") / name):
-                yield _mirror_host_folder(Path("/") / name)
-        yield backend.build_read_only_mount(self.fixtures / "etc", "/etc")
+                mounts.append(_mirror_host_folder(Path("/") / name))
+        mounts.append(backend.build_read_only_mount(self.fixtures / "etc", "/etc"))
         for path in self.etc:
-            yield backend.build_read_only_mount(f"/etc/{path}")
-        yield backend.build_tmpfs_mount("/tmp", size)
-        yield backend.build_link_mount("/var/tmp", "/tmp")
+            mounts.append(backend.build_read_only_mount(f"/etc/{path}"))
+        mounts.append(backend.build_tmpfs_mount("/tmp", self.policy.limits.tmpfs_bytes))
+        mounts.append(backend.build_link_mount("/var/tmp", "/tmp"))
         for path in (*self.policy.read_only, *self.policy.programs):
-            yield backend.build_read_only_mount(path)
+            mounts.append(backend.build_read_only_mount(path))
+        return tuple(mounts)
+
+    def _iterate_masks(self) -> Iterable[backend.Mount]:
+        """Yield what covers the host's confidential places, of which some may come while a run lasts."""
         for hidden in map(Path, self.policy.masked):
             blank = self.fixtures / "blank"
             yield (

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,6 +33,8 @@ MAX_TOOL_CALLS = 1_000
 MAX_TOKENS = 1_000_000_000
 """More than any call has; a count beyond is senseless, and arithmetic with it may be too."""
 MAX_MALFORMED_CHARS = 4_000
+_RENDERED_CALLS = 4_096
+"""The calls whose arguments are remembered, of all conversations together."""
 EMPTY_TEXT = "(empty)"
 """Stands for a message without words: a model may reply with none, and providers refuse to get it back."""
 
@@ -128,11 +131,12 @@ def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
+@lru_cache(maxsize=_RENDERED_CALLS)
 def render_arguments(text: str) -> str:
     """Render arguments as they may be sent back: unchanged if a JSON object, else as `{"malformed": …}`.
 
     Several providers refuse a whole conversation in which an earlier call's arguments do not parse, and no library
-    writes half a character or an infinite number.
+    writes half a character or an infinite number. Every request holds all earlier calls, so they are remembered.
     """
     with suppress(ValueError, RecursionError):
         value = json.loads(text)

@@ -163,9 +163,9 @@ class ReasoningWriter:
 
     def render_fields(self, message: Message) -> dict[str, Any]:
         """Return the fields of an assistant's message that hold its thinking."""
-        reasoning = message.reasoning or Reasoning()
-        if self._is_foreign(message):
-            reasoning = Reasoning()
+        reasoning = message.reasoning
+        if reasoning is None or self._is_foreign(message):
+            return self._render_text(message, "")
         signed: dict[str, Any] = json.loads(reasoning.blocks or "{}")
         match self._form:
             case ThinkingForm.BLOCKS if "thinking_blocks" in signed and not self.has_gap:
@@ -176,9 +176,7 @@ class ReasoningWriter:
                 return {"reasoning_details": signed["reasoning_details"]}
             case ThinkingForm.ITEMS | ThinkingForm.TEXT if "reasoning_items" in signed:
                 return {"reasoning_items": signed["reasoning_items"]}
-            case ThinkingForm.TEXT | ThinkingForm.DETAILS:
-                return self._render_text(message, reasoning.text)
-        return {}
+        return self._render_text(message, reasoning.text)
 
     def render_call_id(self, call_id: str) -> str:
         """Return the id of a tool call, without a signature that another model's provider put into it."""
@@ -187,6 +185,8 @@ class ReasoningWriter:
         return call_id
 
     def _render_text(self, message: Message, text: str) -> dict[str, Any]:
+        if self._form not in {ThinkingForm.TEXT, ThinkingForm.DETAILS}:
+            return {}
         if text:
             return {"reasoning_content": text}
         if self._is_text_needed and message.tool_calls:
