@@ -188,7 +188,7 @@ class _Session:
         ended = (Exit.FINISHED, "") if is_final else self._find_dead_end()
         if ended:
             return await self._end_session(*ended, whole)
-        await self._ledger.append(whole)
+        self._ledger.stage_events(whole)
         return None
 
     async def _keep_content(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:

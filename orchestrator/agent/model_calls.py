@@ -141,8 +141,8 @@ class _JournaledTries:
             prompt=self._prompt,
         )
         self._open = called
-        asking_effect = record_effect(self._ledger, called, unsettled=(ModelError,), lost=_build_lost)
-        async with AsyncExitStack() as recording, asking_effect as asking:
+        effect = record_effect(self._ledger, called, (ModelError,), _build_lost, stages_done=True)
+        async with AsyncExitStack() as recording, effect as asking:
             reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
             recording.enter_context(anyio.CancelScope(shield=True))
             await recording.enter_async_context(self._slots)

@@ -35,7 +35,7 @@ from orchestrator.forge.factory import open_forge, require_forge
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hooks.runner import HookRunner
-from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.journal import Journal, SystemClock, flush_beside
 from orchestrator.journal.locations.run_lock import RunLock
 from orchestrator.journal.maintenance import JournalMaintenance
 from orchestrator.journal.receipt_directory import ReceiptDirectory
@@ -117,6 +117,7 @@ async def open_run(
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(location.directory.hold_lock())
         journal = await _open_journal(location, watcher, overrides, stack)
+        await stack.enter_async_context(flush_beside(journal))
         epoch = await _raise_fence(location, journal)
         await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
         live = LiveConfig(journal.state)

@@ -1,7 +1,7 @@
 """The live journal of the one process that works on a run: durable appends with group commit, and their fold."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -36,6 +36,8 @@ _REST = 60.0
 """So many times as long as they took are projections not made again: of very many files they take long."""
 _JUMP_S = 5.0
 """A wall clock that differs by more from the time that passed was set, or the machine slept."""
+_STAGED_S = 0.01
+"""So long staged events wait for an `append` that makes them durable with its own."""
 _LONG_CHARS = 100_000
 """A text that is redacted beside the event loop: some milliseconds' worth."""
 
@@ -83,6 +85,7 @@ class Journal:
         self._failure: OrchestrateError | None = None
         self._project_at = float("-inf")
         self._stopping = anyio.Event()
+        self._staged = anyio.Event()
         self.listeners: list[EventListener] = []
         self.projections: dict[str, StateProjector] = {}
         """What to derive for readers, by name: written with the events, now and then and when the run stops."""
@@ -106,7 +109,7 @@ class Journal:
             Replaced: another process has taken the run over since.
             JournalProblem: they could not be written.
         """
-        self.stage_events(*events)
+        self._place_all(events)
         last = self.state.seq
         with anyio.CancelScope(shield=True):
             async with self._turn:
@@ -116,16 +119,23 @@ class Journal:
             raise self._failure
 
     def stage_events(self, *events: Event) -> None:
-        """Fold the events now; the next `append` makes them durable with its own.
+        """Fold the events now; the next `append` makes them durable with its own, or `flush_staged_events` soon.
 
         Raises:
             Replaced: another process has taken the run over since.
             JournalProblem: an earlier write failed.
         """
-        if self._failure:
-            raise self._failure
-        for event in (*self._clock_jump(), *events):
-            self._place(event)
+        self._place_all(events)
+        self._staged.set()
+
+    async def flush_staged_events(self) -> None:
+        """Make staged events durable that no `append` has taken along at once, for as long as this is awaited."""
+        while not self._failure:
+            await self._staged.wait()
+            await anyio.sleep(_STAGED_S)
+            self._staged = anyio.Event()
+            with suppress(JournalProblem, RunLocked):  # whoever appends next is told
+                await self.append()
 
     async def record_clock_jump(self) -> None:
         """Record it if the wall clock was set, or the machine slept, since the last event.
@@ -145,6 +155,12 @@ class Journal:
     def _clock_ahead_s(self) -> float:
         """Return the seconds between the wall clock and the steady one, which differ for ever by the same."""
         return self._clock.now().timestamp() - self._clock.read_monotonic_s()
+
+    def _place_all(self, events: Iterable[Event]) -> None:
+        if self._failure:
+            raise self._failure
+        for event in (*self._clock_jump(), *events):
+            self._place(event)
 
     def _place(self, event: Event) -> None:
         kept = redact_event(escape_surrogates(event), self.redactor)
@@ -249,3 +265,16 @@ class Journal:
                 self._store.insert_events(self._pending)
         with suppress(JournalProblem):
             self._store.close()
+
+
+@asynccontextmanager
+async def flush_beside(journal: Journal) -> AsyncIterator[None]:
+    """Make what is staged durable soon, for as long as the block lasts; its exceptions come out as they are."""
+    tasks = anyio.create_task_group()
+    await tasks.__aenter__()
+    tasks.start_soon(journal.flush_staged_events)
+    try:
+        yield
+    finally:
+        tasks.cancel_scope.cancel()
+        await tasks.__aexit__(None, None, None)

@@ -40,7 +40,7 @@ async def record_effect(
 
     An error of ours or of git in the block, or its being cancelled, is recorded as the event that `lost` makes, but for
     the errors in `unsettled`, whose end the caller records. Anything else leaves the intent open: recovery settles it.
-    With `stages_done` the caller appends something at once, and that makes `done` durable too.
+    With `stages_done` the end is staged: the caller soon appends something, and that makes it durable too.
 
     Raises:
         JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.

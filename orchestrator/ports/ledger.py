@@ -49,7 +49,8 @@ class Ledger(SessionMemory, Protocol):
     def stage_events(self, *events: Event) -> None:
         """Fold the events into the state and leave it to the next `append` to make them durable with its own.
 
-        For what is followed by an `append` before anything else is done or waited for: that saves a write.
+        For what tells of the past and is soon followed by an `append`, such as that of the next intent: that saves a
+        write. Where nothing follows at once, they are durable a moment later by themselves.
 
         Raises:
             JournalProblem: an earlier write failed; the state is as before.

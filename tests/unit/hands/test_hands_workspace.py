@@ -157,7 +157,7 @@ CHANGING = {
     "rename": "mv note.txt moved.txt",
     "mode": "chmod +x note.txt",
     "same length": "printf N | dd of=note.txt conv=notrunc status=none",
-    "mapping": "python3 -c 'import mmap; f = open(\"note.txt\", \"r+b\"); mmap.mmap(f.fileno(), 0)[0:1] = b\"X\"'",
+    "mapping": 'python3 -c \'import mmap; f = open("note.txt", "r+b"); mmap.mmap(f.fileno(), 0)[0:1] = b"X"\'',
 }
 
 

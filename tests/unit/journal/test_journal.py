@@ -22,7 +22,7 @@ from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.transitions import IllegalTransition
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.damage.repair import repair_journal
-from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.journal import Journal, SystemClock, flush_beside
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.checksums import INITIAL_SUM, chain_sum
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
@@ -68,6 +68,23 @@ async def test_a_staged_event_is_folded_at_once_and_durable_with_the_next_append
     assert texts(tmp_path / "journal.db") == []
     await journal.append(notice("two"))
     assert texts(tmp_path / "journal.db") == ["one", "two"]
+
+
+async def test_what_is_staged_is_durable_soon_where_nothing_is_appended(tmp_path: Path, journal: Journal) -> None:
+    async with flush_beside(journal):
+        for name in ("one", "two"):
+            written = anyio.Event()
+            journal.listeners[:] = [lambda _, written=written: written.set()]
+            journal.stage_events(notice(name))
+            with anyio.fail_after(5):
+                await written.wait()
+    assert texts(tmp_path / "journal.db") == ["one", "two"]
+
+
+async def test_errors_beside_the_flushing_come_out_as_they_are(journal: Journal) -> None:
+    with pytest.raises(KeyError):
+        async with flush_beside(journal):
+            raise KeyError("mine")
 
 
 async def test_what_is_staged_last_is_written_when_the_journal_is_closed(tmp_path: Path) -> None:
