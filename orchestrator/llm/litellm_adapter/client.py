@@ -26,7 +26,7 @@ from orchestrator.llm.litellm_adapter.error_mapping import map_error
 from orchestrator.llm.litellm_adapter.pricing import find_listed_cost, find_listed_price, find_stated_cost
 from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
-from orchestrator.llm.litellm_adapter.skipped_work import skip_call_log, skip_cost_reports
+from orchestrator.llm.litellm_adapter.skipped_work import build_skipping_arguments, skip_call_log, skip_cost_reports
 
 LITELLM_ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -169,7 +169,7 @@ class LiteLLMClient:
 
     async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs
         with message_conversion.limit_stall(request):
-            response = await litellm.acompletion(**_arguments(request, key))
+            response = await litellm.acompletion(**_arguments(request, key), **build_skipping_arguments(litellm))
         if response is None:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
         return response

@@ -27,6 +27,18 @@ def _set_mark(mark: ContextVar[bool]) -> Iterator[None]:
         mark.reset(before)
 
 
+def build_skipping_arguments(litellm: Any) -> dict[str, bool]:  # noqa: ANN401  a module
+    """Return the argument of a call that keeps litellm from loading its MCP server, where it knows that argument.
+
+    Tools of ours are none of that server's. Loading it takes half a second of CPU and 19 MB at the first call.
+    """
+    name = "_skip_mcp_handler"
+    remove_own = getattr(litellm.litellm_core_utils.core_helpers, "filter_internal_params", None)
+    if remove_own is None or remove_own({name: True}):
+        return {}  # another version, which might send it to the provider
+    return {name: True}
+
+
 def skip_cost_reports(litellm: Any) -> None:  # noqa: ANN401  a module
     """Keep litellm from pricing every reply for its own reports, which takes a quarter of a call."""
     logging = litellm.litellm_core_utils.litellm_logging.Logging
