@@ -1,16 +1,21 @@
 """Orchestrate through litellm: a run in this process with sandbox, journal, gate and judge.
 
 python -m bench.step.rivals.ours URL AGENTS STEPS
+
+BENCH_PLANT_MS burns so many milliseconds of CPU with every reply of a model: to see that a slower step shows.
 """
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import anyio
 
 from bench.step.rivals.measuring import measure_steps
 from orchestrator.app.run_execution import run_goal
+from orchestrator.domain.chat import Reply, Request
+from orchestrator.llm.litellm_adapter.client import LiteLLMClient
 from orchestrator.project.options import Options
 from tests.running.projects import calculator
 
@@ -34,6 +39,20 @@ async def run_agents(url: str, agents: int, scratch: Path) -> None:
         raise SystemExit(f"the run did not end as done: {ended.error or ended.state.ended}")
 
 
+def plant_slowdown(milliseconds: float) -> None:
+    """Burn CPU after every reply of a model."""
+    answer = LiteLLMClient.request_completion
+
+    async def answer_late(client: LiteLLMClient, request: Request) -> Reply:
+        reply = await answer(client, request)
+        until = time.process_time() + milliseconds / 1_000
+        while time.process_time() < until:
+            pass
+        return reply
+
+    LiteLLMClient.request_completion = answer_late  # type: ignore[method-assign]
+
+
 def run_goal_of_agents(url: str, agents: int) -> None:
     """Make a repository, and carry the goal out in it."""
     with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
@@ -41,4 +60,6 @@ def run_goal_of_agents(url: str, agents: int) -> None:
 
 
 if __name__ == "__main__":
+    if planted := float(os.environ.get("BENCH_PLANT_MS", "0")):
+        plant_slowdown(planted)
     measure_steps(run_goal_of_agents)
