@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench bench-peers cases fuzz setup system node containers browser terminal constraints clean
+.PHONY: demo test lint bench bench-full bench-peers cases fuzz setup system node containers browser terminal constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
@@ -55,6 +55,23 @@ bench-peers: .venv-peers/.installed
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	@touch $@
+
+# All at full size; takes hours, on a machine that does nothing else.
+bench-full: $(STAMP) bench-peers
+	$(BIN)/python -m bench.startup
+	FULL=1 $(BIN)/python -m bench.step
+	BENCH_EVENTS=1000000 $(BIN)/python -m bench.journal
+	$(BIN)/python -m bench.hands
+	$(BIN)/python -m bench.watch
+	$(BIN)/python -m bench.verdicts
+	$(BIN)/python -m bench.migrate
+	$(BIN)/python -m bench.flakes
+	TASKS=1000 WORKERS=32 AGENTS=256 TURNS=40 $(BIN)/python -m bench.goal
+	$(BIN)/python -m bench.landing
+	FULL=1 $(BIN)/python -m bench.queue
+	$(BIN)/python -m bench.map
+	$(BIN)/python -m bench.code_mode
+	$(BIN)/python -m bench.tui
 
 setup: node terminal $(STAMP)
 
