@@ -54,8 +54,13 @@ def _fence_first_lines(label: str, text: str, room: int) -> str:
     return fence_text(label, "\n".join(fit_lines(text.split("\n"), left, "lines")))
 
 
-async def describe_codebase(around: RoleContext, commit: CommitId | None, texts: Iterable[str]) -> CodebaseBrief:
-    """Return what a planner is shown of a commit, for a slice that `texts` describe."""
+async def describe_codebase(
+    around: RoleContext, commit: CommitId | None, texts: Iterable[str], *, has_baseline: bool = True
+) -> CodebaseBrief:
+    """Return what a planner is shown of a commit, for a slice that `texts` describe.
+
+    Unless it `has_baseline`, the gate still runs on the base: then nothing is said of the tests in that run.
+    """
     codebase, tokens = around.codebase, around.config.map.tokens
     if codebase is None or commit is None or not tokens:
         return CodebaseBrief()
@@ -70,17 +75,19 @@ async def describe_codebase(around: RoleContext, commit: CommitId | None, texts:
         for file in hot:
             words.append(f"{to_one_line(file.path)} ({file.commits})")
         lines.append(f"Changed most often lately (commits): {', '.join(words)}")
-    lines += await _describe_tests(around.ledger, codebase, commit)
+    lines += await _describe_tests(around.ledger, codebase, commit, has_baseline)
     return CodebaseBrief(drawn, "\n".join(lines))
 
 
-async def _describe_tests(ledger: Ledger, codebase: Codebase, commit: CommitId) -> list[str]:
+async def _describe_tests(ledger: Ledger, codebase: Codebase, commit: CommitId, has_baseline: bool) -> list[str]:
     """Return the test files with what they import, and how many tests the gate found in each on the base."""
     count, files = await codebase.list_tests(commit, _MAX_TEST_FILES)
     if not count:
         return ["No file of tests was found by its name."]
-    total, counted = await _count_tests(ledger, files)
-    told = f", with {format_count(total, 'test')} in the gate's run on the base" if total else ""
+    total, counted, told = 0, Counter[str](), "; the gate's run on the base is still under way"
+    if has_baseline:
+        total, counted = await _count_tests(ledger, files)
+        told = f", with {format_count(total, 'test')} in the gate's run on the base" if total else ""
     lines = [f"Tests: {format_count(count, 'file')}{told}"]
     ordered = sorted(files, key=lambda file: (-counted[file.path], file.path))
     for file in ordered[:_LISTED_TESTS]:

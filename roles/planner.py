@@ -40,7 +40,7 @@ class ModelPlanner:
     ) -> Plan | KeepPlan | Handoff | SessionFailure:
         """Return a checked plan, the word that it stays, a handoff, or how the last conversation ended without any."""
         texts = (brief.goal, format_slice(brief.task), *brief.task.paths)
-        shown = await describe_codebase(self._around, brief.commit, texts)
+        shown = await describe_codebase(self._around, brief.commit, texts, has_baseline=brief.has_baseline)
         build_spec = partial(self._build_spec, brief, shown, workspace)
         settings = self._around.config.roles.planner
         return await hold_with_fresh_tries(self._around, settings, build_spec, Plan, KeepPlan, Handoff)

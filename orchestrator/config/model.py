@@ -70,6 +70,7 @@ class PlanSettings(FrozenModel):
     max_planners: Positive = 8
     grant_requests: NotNegative = 2
     max_best_of: Positive = 3
+    beside_baseline: bool = True
 
 
 class ApprovalSettings(FrozenModel):

@@ -56,7 +56,8 @@ class PlanningBrief(FrozenModel):
     work as it did, plan by plan. `decisions` are what it has to go by, `contradictions` say what it has to settle.
 
     `met` are the ids of criteria that the base met already, as far as the harness can tell. `review` is what a person
-    said of the plan of the round before, which was sent back. `commit` is what its workspace holds.
+    said of the plan of the round before, which was sent back. `commit` is what its workspace holds. `has_baseline` is
+    false while the gate still runs on the base, so that nobody knows its tests.
     """
 
     task: Task
@@ -76,6 +77,7 @@ class PlanningBrief(FrozenModel):
     met: tuple[str, ...] = ()
     review: PersonReview | None = None
     commit: CommitId | None = None
+    has_baseline: bool = True
 
 
 class ContextPiece(FrozenModel):

@@ -16,6 +16,9 @@ from tests.running.scripts import judges, planner_ends, plans, reviews, uses, wo
 
 pytestmark = pytest.mark.sandbox
 
+BASELINE_FIRST = {"beside_baseline": False}
+"""No model is asked before the gate has run on the base."""
+
 
 async def test_without_a_gate_nothing_is_started(bench: Bench) -> None:
     with pytest.raises(UsageProblem, match="no gate is configured"):
@@ -41,7 +44,8 @@ async def test_without_a_gate_nothing_is_started(bench: Bench) -> None:
 async def test_a_gate_that_cannot_judge_stops_the_run_before_any_model_is_asked(
     bench: Bench, gate: dict[str, Any], said: str
 ) -> None:
-    ended = await bench.run(plans("root", {"key": "a"}), gate=gate, hands={"output_mb": 1, "total_memory_mb": 200})
+    hands = {"output_mb": 1, "total_memory_mb": 200}
+    ended = await bench.run(plans("root", {"key": "a"}), gate=gate, hands=hands, plan=BASELINE_FIRST)
     assert isinstance(ended.error, EnvironmentProblem)
     assert said in str(ended.error)
     assert (ended.exit_code, ended.state.spend.total.calls) == (7, 0)
@@ -61,7 +65,7 @@ SILENT_RED = {"command": "echo two of three; false", "report": "exit-code"}
 
 
 async def test_a_red_gate_that_names_no_tests_is_asked_about_before_any_model_is(bench: Bench) -> None:
-    ended = await bench.run(*one("a"), gate=SILENT_RED)
+    ended = await bench.run(*one("a"), gate=SILENT_RED, plan=BASELINE_FIRST)
     assert (ended.exit_code, ended.state.spend.total.calls, ended.state.goal.contract) == (6, 0, None)
     (asked,) = ended.state.pending_approvals
     assert asked.approval.title == "work although the gate is red on the base: `echo two of three; false` exits 1"
@@ -78,7 +82,7 @@ async def test_a_question_about_a_red_gate_closes_when_the_run_gets_another_gate
 
 
 async def test_a_run_that_nobody_wants_on_a_red_gate_ends_and_has_cost_nothing(bench: Bench) -> None:
-    ended = await bench.run(*one("a"), gate=SILENT_RED)
+    ended = await bench.run(*one("a"), gate=SILENT_RED, plan=BASELINE_FIRST)
     send_command(ended.directory, Reject(item=ended.state.pending_approvals[0].approval.item, reason="mend it first"))
     ended = await bench.resume(*one("a"), gate=SILENT_RED)
     assert ended.state.ended is not None

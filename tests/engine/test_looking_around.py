@@ -32,6 +32,7 @@ async def test_a_planner_begins_with_a_map_within_its_budget_and_asks_for_more(b
         planner_ends(),
         judges(),
         map={"tokens": 150},
+        plan={"beside_baseline": False},
     )
     assert ended.exit_code == 0
     brief = brief_of(ended, "planner")

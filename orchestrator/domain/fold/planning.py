@@ -37,6 +37,7 @@ def _(event: work.PlanningStarted, state: RunState) -> None:
         uncounted_rounds=task.uncounted_rounds + is_uncounted,
         interim_rounds=interim_rounds,
         landed_before=landed,
+        began_with_baseline=bool(state.baseline),
         seen_ends=state.end_count,
         seen_contradictions=frozenset(_list_contradictions_of(state, task.spec.id)),
         seen_ends_before=task.seen_ends,

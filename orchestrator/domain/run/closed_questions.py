@@ -89,9 +89,11 @@ def _explain_sample(state: "RunState", approval: Approval) -> str:
 
 
 def _explain_gate(state: "RunState", approval: Approval) -> str:
-    """A goal is begun with one gate: once it has begun nobody is asked about any."""
-    if state.goal.contract is not None:
-        return "the goal has been begun"
+    """Work is begun with one gate: once it has begun nobody is asked about any."""
+    if any(task.attempts for task in state.tasks.values()):
+        return "the work has been begun"
+    if approval.subject not in state.get_baseline_receipts():
+        return "another gate was run on the base"
     latest = [one.approval for one in state.approvals.values() if one.approval.matter == "gate"][-1]
     return "another gate was asked about" if approval.item != latest.item else ""
 

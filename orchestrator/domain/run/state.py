@@ -51,6 +51,8 @@ class TaskState(FrozenModel):
     """`RunState.end_count` when the planner's last round began: what ended later is news to it."""
     seen_ends_before: int = 0
     """The same for the round before: what ended since then is what the last round was told as new."""
+    began_with_baseline: bool = False
+    """True if the gate's run on the base was known when the planner's last round began."""
     landed_before: int = 0
     """The tasks below that had landed when the planner's last round began."""
     seen_contradictions: frozenset[str] = frozenset()

@@ -18,6 +18,10 @@ class ActionOrder(Protocol):
 
     gathers_news: bool
 
+    @property
+    def plans_beside_baseline(self) -> bool:
+        """False where the first planner waits until the gate has run on the base."""
+
     def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
         """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
 
@@ -32,6 +36,7 @@ class ImmediateOrder:
     """Everything begins as soon as it is due."""
 
     gathers_news = True
+    plans_beside_baseline = True
 
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:

@@ -73,12 +73,19 @@ class LandTasks:
     tasks: tuple[TaskId, ...]
 
 
+@dataclass(frozen=True)
+class RecordBaseline:
+    """Run the gate on the base, beside the first planner."""
+
+
 _TaskAction = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | VerifyTask | EndTask | CloseSlice
-Action = _TaskAction | ChooseRival | LandTasks
+Action = _TaskAction | ChooseRival | LandTasks | RecordBaseline
 
 
 def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
     """Return the tasks that an action is about."""
+    if isinstance(action, RecordBaseline):
+        return ()
     if isinstance(action, LandTasks):
         return action.tasks
     if isinstance(action, ChooseRival):

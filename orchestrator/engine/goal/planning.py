@@ -43,6 +43,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
 from orchestrator.engine.goal.planner_news import has_tasks_under_way
 from orchestrator.engine.merging.hot_files import describe_clashes
+from orchestrator.engine.pending_workspace import lend_pending_workspace
 from orchestrator.engine.person_reviews import find_review_of_plan
 from orchestrator.engine.settled_start import read_settled_start
 from orchestrator.engine.task_reports import build_task_report
@@ -64,12 +65,9 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     if _count_rounds_left(context, state) < 0:
         await _end_without_rounds(context, state)
         return
-    workspace = await context.hands.open_workspace(commit, Purpose.for_planning(task))
-    try:
+    async with lend_pending_workspace(context, commit, Purpose.for_planning(task)) as workspace:
         brief = _number_brief(context, state, brief).model_copy(update={"commit": commit})
         result = await roles.planner.plan_slice(brief, workspace)
-    finally:
-        await workspace.close()
     match result:
         case Plan():
             await _accept_plan(context, state, result)
@@ -245,6 +243,7 @@ def build_root_task(goal: str) -> Task:
 def _number_brief(context: RunContext, state: TaskState, brief: PlanningBrief) -> PlanningBrief:
     """Return a brief with what follows from the number of the round that has begun."""
     numbered = {"round": state.rounds, "rounds_left": _count_rounds_left(context, state)}
+    numbered["has_baseline"] = state.began_with_baseline
     return brief.model_copy(update=numbered | {"review": find_review_of_plan(context.state, state)})
 
 

@@ -18,13 +18,13 @@ async def ask_about_red_gate(context: RunContext, receipts: Sequence[Receipt]) -
     """Return True if the work may begin by these receipts of the base; else end the run.
 
     Where a red gate names no tests, nothing can be told apart from what was red before, so that no change lands unless
-    it makes the gate green. Whether that is what is wanted only a person knows, and the answer comes before any call.
+    it makes the gate green. Whether that is what is wanted only a person knows, and the answer comes before any work.
 
     Raises:
         PersonNeeded: there is no answer yet.
     """
-    red = [receipt for receipt in receipts if is_red_without_tests(receipt)]
-    if not red or context.config.approval.red_gate == "go-on":
+    red = list_silent_red_receipts(context, receipts)
+    if not red:
         return True
     title = f"work although the gate is red on the base: `{red[0].command}` exits {red[0].exit_code}"
     output = await context.journal.read_text(red[0].output)
@@ -38,9 +38,16 @@ async def ask_about_red_gate(context: RunContext, receipts: Sequence[Receipt]) -
     return False
 
 
+def list_silent_red_receipts(context: RunContext, receipts: Sequence[Receipt]) -> list[Receipt]:
+    """Return the red receipts that name no tests and about which a person has to be asked."""
+    if context.config.approval.red_gate == "go-on":
+        return []
+    return [receipt for receipt in receipts if is_red_without_tests(receipt)]
+
+
 def _list_ways_on(run: RunId, output: str) -> Iterator[str]:
     """Yield what a person can do, then the first failure of what the gate printed."""
-    yield "it tells no tests, so nothing lands unless it makes the gate exit 0; no model has been asked yet"
+    yield "it tells no tests, so nothing lands unless it makes the gate exit 0; no worker has begun yet"
     yield "approve it if that is the goal; to be asked no more: --set approval.red_gate=go-on"
     yield (
         f"or go on with a gate that names tests: orchestrate resume {run} --set gate.report=junit (or tap, pytest-rA, "

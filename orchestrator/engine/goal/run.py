@@ -24,10 +24,10 @@ from orchestrator.engine.control.approvals import ask_to_raise_limit, build_wait
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.field_guide import save_field_guide
 from orchestrator.engine.goal import actions, iterations, schedule
+from orchestrator.engine.goal.baseline import list_actions_beside_baseline, may_plan_beside_baseline, record_baseline
 from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
 from orchestrator.engine.goal.planner_news import NewsTimer
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
-from orchestrator.engine.goal.red_gate import ask_about_red_gate
 from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
 from orchestrator.engine.merging.clash_probes import ClashProbe
@@ -76,6 +76,7 @@ class GoalRun:
         self._tasks: TaskGroup | None = None
         self._pool: TrialPool | None = None
         self._model_called = anyio.Event()
+        self._is_baseline_due = False
 
     async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -93,18 +94,16 @@ class GoalRun:
                 listeners.remove(listener)
 
     async def _run_iterations(self) -> None:
-        run = self._context.state.run
         async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
             self._tasks = tasks
             require_not_stopping(self._context)
             tasks.start_soon(self._load_later_steps)
             tasks.start_soon(ClashProbe(self._context).watch_attempts)
             await save_field_guide(self._context)
-            receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
+            self._is_baseline_due = await may_plan_beside_baseline(self._context)
+            if not self._is_baseline_due and not await record_baseline(self._context):
+                return
             if ROOT_TASK not in self._context.state.tasks:
-                is_new = self._context.state.goal.contract is None
-                if is_new and not await ask_about_red_gate(self._context, receipts):
-                    return
                 await iterations.begin_first_iteration(self._context, self._roles)
             while self._context.state.ended is None:
                 await self._work_until_quiet(tasks)
@@ -157,7 +156,7 @@ class GoalRun:
             await anyio.sleep(_INBOX_PAUSE_S)
 
     def _list_wanted_actions(self) -> list[actions.Action]:
-        if self._needed is not None:
+        if self._needed is not None or self._context.state.ended is not None:
             return []
         if self._limit is not None and self._budget != self._context.config.budget:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
@@ -174,6 +173,8 @@ class GoalRun:
             woken=self._news.find_woken(state, anyio.current_time(), self._pause_s),
         )
         wanted = schedule.list_due_actions(state, bounds, frozenset(self._busy) | self._halted)
+        if self._is_baseline_due:
+            wanted = list_actions_beside_baseline(state, wanted, frozenset(self._busy))
         return [action for action in wanted if not self._is_withdrawn(action)]
 
     def _count_attempts_at_once(self) -> int:
@@ -265,12 +266,25 @@ class GoalRun:
         finally:
             self._withdrawn = frozenset()
 
+    async def _stop_planner(self) -> None:
+        """Stop the planner that is asked beside the baseline: a person decides first if there is to be any work."""
+        planning = actions.PlanRound(ROOT_TASK)
+        self._halted.add(planning)
+        while planning in self._busy:
+            self._busy[planning].cancel()
+            await self._changed.wait()
+            await anyio.lowlevel.checkpoint()
+
     def _wake(self) -> None:
         self._changed.set()
 
     async def _carry_out(self, action: actions.Action) -> None:
         context, roles = self._context, self._roles
         match action:
+            case actions.RecordBaseline():
+                await record_baseline(context, self._stop_planner)
+                self._is_baseline_due = False
+                self._halted.discard(actions.PlanRound(ROOT_TASK))
             case actions.PlanRound(task):
                 await run_planning_round(context, roles, task)
             case actions.StartAttempt(task):

@@ -77,6 +77,10 @@ class HarnessGate:
         """
         return await self.baseline.record_baseline(self.checks, commit, tree)
 
+    async def is_baseline_known(self, commit: CommitId, tree: TreeId) -> bool:
+        """Return True if receipts tell the baseline, of this run or of earlier ones: then nothing has to be run."""
+        return await self.baseline.is_known(self.checks, commit, tree)
+
     async def judge_tree(
         self,
         commit: CommitId,

@@ -59,11 +59,8 @@ class Receipts:
         Raises:
             EnvironmentProblem: the check could not be started.
         """
-        runs, tries = self.list_runs(spec, tree.tree), 0
-        is_known = bool(runs) and not is_fresh and await self.has_outcomes(runs[-1])
-        receipt = runs[-1] if is_known else None
-        if not runs and not is_fresh:
-            receipt = await self._runner.take_earlier_receipt(spec, tree)
+        tries = 0
+        receipt = None if is_fresh else await self.find_receipt(spec, tree)
         while receipt is None or (receipt.status != ReceiptStatus.COMPLETED and tries < MAX_INFRASTRUCTURE_TRIES):
             receipt = await self._runner.run_check(spec, tree)
             tries += 1
@@ -73,6 +70,13 @@ class Receipts:
         if tries:
             await self._runner.keep_receipt(spec, receipt)
         return receipt
+
+    async def find_receipt(self, spec: CheckSpec, tree: CheckedTree) -> Receipt | None:
+        """Return the newest receipt of a check on a tree, of this run or taken over from an earlier one, if any."""
+        runs = self.list_runs(spec, tree.tree)
+        if not runs:
+            return await self._runner.take_earlier_receipt(spec, tree)
+        return runs[-1] if await self.has_outcomes(runs[-1]) else None
 
     async def run_narrow_check(self, narrow: CheckSpec, tree: CheckedTree, whole: CheckSpec) -> Receipt:
         """Run only the tests in doubt of a check; it may hang, or run none of them.
@@ -174,6 +178,14 @@ class BaseReceipts:
         keys = tuple(receipt.key for receipt in receipts)
         await self._ledger.append(BaselineRecorded(receipts=keys), *notices)
         return receipts
+
+    async def is_known(self, checks: Sequence[CheckSpec], commit: CommitId, tree: TreeId) -> bool:
+        """Return True if there is a receipt of each check on the base whose run came to its end."""
+        for spec in checks:
+            receipt = await self._base.find_receipt(spec, CheckedTree(commit, tree, Purpose("baseline")))
+            if receipt is None or receipt.status != ReceiptStatus.COMPLETED:
+                return False
+        return True
 
     async def get_receipt(self, spec: CheckSpec) -> Receipt:
         """Return the receipt of the base that a tree's is compared with.

@@ -58,6 +58,11 @@ class MilestoneOrder:
         others = self._superseded.get(name)
         return name in self._happened or (others is not None and others <= self._happened)
 
+    def comes_after(self, name: str, other: str) -> bool:
+        """Return True if both are in the recording, and `name` after the other."""
+        first, second = self._places.get(other), self._places.get(name)
+        return first is not None and second is not None and first < second
+
     async def wait_for_turn(self, name: str) -> None:
         """Wait until everything has happened that was recorded before this.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from orchestrator.domain.event import Event, work
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
-from orchestrator.domain.event.run import IterationJudged, IterationStarted
+from orchestrator.domain.event.run import BaselineRecorded, IterationJudged, IterationStarted
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
 from orchestrator.domain.purpose import PurposeFacts
 
@@ -33,6 +33,10 @@ def name_composition(task: TaskId, number: int) -> str:
 def name_tier_answer(item: str) -> str:
     """Return what was said to a wish for a tier."""
     return f"the answer to {item}"
+
+
+BASELINE = "the baseline"
+"""The end of the gate's run on the base."""
 
 
 class MilestoneNamer:
@@ -71,6 +75,7 @@ class MilestoneNamer:
 
 
 _NAMES: Mapping[type[Event], str] = {
+    BaselineRecorded: BASELINE,
     UnitEjected: "the ejection of {0.unit}",
     work.PlanSubmitted: "a plan from round {0.round} of the planner of {0.task}",
     work.PlanKept: "the word of the planner of {0.task} in round {0.round} that its plan stays",

@@ -15,10 +15,10 @@ from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
-from orchestrator.domain.ids import SessionId, TaskId, UnitId, parse_effect_name, parse_unit_task
+from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, UnitId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
-from orchestrator.engine.goal.actions import Action, LandTasks, PlanRound, StartAttempt
+from orchestrator.engine.goal.actions import Action, LandTasks, PlanRound, RecordBaseline, StartAttempt
 from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay.sequence import milestones
@@ -93,6 +93,11 @@ class RecordedActionOrder:
         self._rounds = rounds
         self._compositions = compositions
 
+    @property
+    def plans_beside_baseline(self) -> bool:
+        """True if the first planner was asked before the baseline was known, as in the recording."""
+        return self._order.comes_after(milestones.BASELINE, milestones.name_planning_round(ROOT_TASK, 1))
+
     @asynccontextmanager
     async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
         """Wait for the action's turn; a round of the queue gets the units that it had in the recording.
@@ -128,6 +133,8 @@ class RecordedActionOrder:
                 await self._order.wait_for_turn(milestones.name_planning_round(task, number))
             case StartAttempt(task):
                 await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
+            case RecordBaseline():
+                await self._order.wait_for_turn(milestones.BASELINE)
             case LandTasks():
                 return await self._choose_round(action, state)
         return action

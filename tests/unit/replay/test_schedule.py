@@ -30,7 +30,7 @@ from orchestrator.replay.sequence.schedule import build_schedule
 BASE, LANDED, TREE = CommitId("a" * 40), CommitId("b" * 40), TreeId("c" * 40)
 A, B = TaskId("a"), TaskId("b")
 UNITS = (UnitId("a@1"),)
-BEFORE = ("iteration 1", "attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a")
+BEFORE = ("the baseline", "iteration 1", "attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a")
 LANDS = ("round 1 of the queue", "the beginning of landing 1", "landing 1")
 
 

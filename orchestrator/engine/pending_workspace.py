@@ -1,0 +1,127 @@
+"""A workspace that is made ready beside the first request to a model; whoever touches it waits until it is there."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.purpose import Purpose
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import find_sole_error
+from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, Hands, ShellCommand, Snapshot, Workspace
+
+
+class PendingWorkspace:
+    """A `ports.hands.Workspace` that another one takes the place of as soon as that is open."""
+
+    def __init__(self) -> None:
+        self._workspace: Workspace | None = None
+        self._is_open = anyio.Event()
+
+    async def open_from(self, hands: Hands, commit: CommitId, purpose: Purpose) -> None:
+        """Open the workspace in these hands; raises as `Hands.open_workspace` does."""
+        self._workspace = await hands.open_workspace(commit, purpose)
+        self._is_open.set()
+
+    async def _await_workspace(self) -> Workspace:
+        await self._is_open.wait()
+        return self._get_workspace()
+
+    def _get_workspace(self) -> Workspace:
+        if self._workspace is None:
+            raise RuntimeError("the workspace is not open yet")
+        return self._workspace
+
+    @property
+    def name(self) -> str:
+        """Its name in the pool, once it is open."""
+        return self._get_workspace().name
+
+    @property
+    def root(self) -> Path:
+        """The path of the checkout, once it is open."""
+        return self._get_workspace().root
+
+    async def get_policy_hash(self, tier: Tier) -> str:
+        """Return the hash of the policy that commands of a tier run under."""
+        return await (await self._await_workspace()).get_policy_hash(tier)
+
+    async def start_command(self, call_id: str, command: ShellCommand) -> None:
+        """Start a command."""
+        await (await self._await_workspace()).start_command(call_id, command)
+
+    async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
+        """Return the result, or None if the command still runs."""
+        return await (await self._await_workspace()).wait_for_result(call_id, timeout_s)
+
+    async def kill_command(self, call_id: str) -> None:
+        """End the command."""
+        await (await self._await_workspace()).kill_command(call_id)
+
+    async def interrupt_commands(self) -> None:
+        """End all commands; none runs before it is open."""
+        if self._workspace is not None:
+            await self._workspace.interrupt_commands()
+
+    async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
+        """Return a file's content."""
+        return await (await self._await_workspace()).read_file(path, limit_bytes)
+
+    async def write_file(self, path: str, content: bytes) -> None:
+        """Write a file."""
+        await (await self._await_workspace()).write_file(path, content)
+
+    async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
+        """Return the files that fit the glob."""
+        return await (await self._await_workspace()).list_paths(glob)
+
+    async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+        """Return the first lines that match."""
+        return await (await self._await_workspace()).search_text(pattern, glob, limit)
+
+    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+        """Commit the content."""
+        return await (await self._await_workspace()).take_snapshot(message, ref, parent)
+
+    async def get_unchanged_tree(self) -> TreeId | None:
+        """Return the tree of the last snapshot if nothing was written since."""
+        return await (await self._await_workspace()).get_unchanged_tree()
+
+    async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
+        """Make the content equal to a tree."""
+        await (await self._await_workspace()).restore_tree(tree, keeps_ignored=keeps_ignored)
+
+    async def close(self) -> None:
+        """Give the checkout back, if there is one."""
+        if self._workspace is not None:
+            await self._workspace.close()
+
+
+@asynccontextmanager
+async def lend_pending_workspace(context: RunContext, commit: CommitId, purpose: Purpose) -> AsyncIterator[Workspace]:
+    """Lend a workspace that is made ready while the block has begun, and give it back at the end.
+
+    Where the order of what happens is given, as in a replay, it is there at once.
+
+    Raises:
+        EnvironmentProblem: it could not be prepared; the block is cancelled.
+    """
+    if not context.action_order.gathers_news:
+        async with context.lend_workspace(commit, purpose) as workspace:
+            yield workspace
+        return
+    pending = PendingWorkspace()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pending.open_from, context.hands, commit, purpose)
+            yield pending
+    except BaseExceptionGroup as group:
+        error = find_sole_error(group)
+        if error is None:
+            raise
+        raise error from group
+    finally:
+        await pending.close()
