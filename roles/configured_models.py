@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from orchestrator.config.roles import ModelSettings, RoleSettings
+from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
 
 _WHERE = frozenset({"model", "api_base", "api_key_env", "fallbacks"})
@@ -21,6 +22,14 @@ async def find_model_problems(roles: RoleSettings, client: ModelClient, wanted: 
         ):
             problems.append(f"{name}: {found}")
     return problems
+
+
+def needs_providers(roles: RoleSettings) -> bool:
+    """Return True if a configured model is a provider's, and not one that a script plays."""
+    for _, settings in iterate_configured_models(roles):
+        if settings.model and not settings.model.startswith(SCRIPTED_PREFIX):
+            return True
+    return False
 
 
 def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:

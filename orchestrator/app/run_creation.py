@@ -1,6 +1,6 @@
 """Make a run, after checking all that must be in order before its first event. Nothing works on it yet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ from orchestrator.project.options import Options, ProjectContext, apply_recipe_l
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.control import RunLocation
-from roles.configured_models import find_model_problems
+from roles.configured_models import find_model_problems, needs_providers
 from worktrees.errors import GitError
 from worktrees.git import require_git_version
 from worktrees.object_store.commit_style import try_signing
@@ -42,8 +42,14 @@ if TYPE_CHECKING:
     from orchestrator.migrate.scope.planning import WorkFilter
 
 
-async def create_goal_run(options: Options, goal: str) -> RunLocation:
+def do_nothing() -> None:
+    """Load nothing early."""
+
+
+async def create_goal_run(options: Options, goal: str, load_models: Callable[[], None] = do_nothing) -> RunLocation:
     """Make a run for a goal; nothing works on it yet.
+
+    `load_models` is called as soon as it is known that the run asks models of providers.
 
     Raises:
         OrchestrateError: it cannot be started; nothing was changed.
@@ -53,6 +59,8 @@ async def create_goal_run(options: Options, goal: str) -> RunLocation:
         raise UsageProblem(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
+    if needs_providers(project.config.roles):
+        load_models()
     await require_models(project.config)
     await load_configured_prompts(project.config)
     await require_forge(project.repository, project.config)

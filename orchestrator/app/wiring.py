@@ -14,6 +14,7 @@ from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import open_field_guide
 from orchestrator.app.journaled_hands import JournaledHands
+from orchestrator.app.model_loading import start_loading_models
 from orchestrator.app.role_wiring import build_role_context, count_model_replies, list_provider_pauses
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
@@ -65,7 +66,7 @@ from orchestrator.report.run.result import STATUS_PROJECTION, render_status_json
 from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
-from roles.configured_models import find_model_problems
+from roles.configured_models import find_model_problems, needs_providers
 from roles.model_roles import ModelRoles
 from roles.role_context import AgentSources, RoleContext
 from worktrees.errors import GitError, RefMoved
@@ -340,6 +341,8 @@ class _RunOpening:
             around = RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules, codebase, has_memory)
             return ModelRoles(around)
         connect = partial(build_litellm_client, config)
+        if needs_providers(config.roles):
+            start_loading_models()
         models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
         router = await self.stack.enter_async_context(models)
         if pauses := tuple(list_provider_pauses(journal.state)):

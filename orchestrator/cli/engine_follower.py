@@ -19,6 +19,7 @@ from orchestrator.journal.state.derivation import apply_read_event, derive_whole
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.report.run.open_work import describe_open_work
 from orchestrator.run_control.control import RunLocation, send_command, start_engine
+from orchestrator.run_control.prepared_engine import PreparedEngine
 
 _POLL_S = 0.1
 _StopKind = Literal["drain", "interrupt", "terminate"]
@@ -34,8 +35,8 @@ class Detached(Exception):
         self.is_stopping = is_stopping
 
 
-def start_background_engine(location: RunLocation) -> None:
-    """Start an engine for a run and wait only until it has taken the run.
+def start_background_engine(location: RunLocation, prepared: PreparedEngine | None = None) -> None:
+    """Start an engine for a run, or take the `prepared` one, and wait only until it has taken the run.
 
     Raises:
         RunLocked: another engine works on the run.
@@ -43,7 +44,7 @@ def start_background_engine(location: RunLocation) -> None:
     """
     if has_live_engine(location.directory):
         raise _build_locked_error(location)
-    engine = start_engine(location)
+    engine = start_engine(location, prepared=prepared)
     while not has_live_engine(location.directory):
         if engine.poll() not in (None, 0):
             raise EnvironmentProblem(
@@ -54,8 +55,10 @@ def start_background_engine(location: RunLocation) -> None:
         time.sleep(_POLL_S)
 
 
-def follow_engine(location: RunLocation, *, outlives_us: bool = True, where: str = "") -> RunState:
-    """Start an engine for a run, follow it to where it stops, and return the state then.
+def follow_engine(
+    location: RunLocation, *, outlives_us: bool = True, where: str = "", prepared: PreparedEngine | None = None
+) -> RunState:
+    """Start an engine for a run, or take the `prepared` one, follow it to where it stops, and return the state then.
 
     The engine `outlives_us` if this process dies, or stops then, too. `where` are the options with which other verbs
     find the run.
@@ -68,7 +71,7 @@ def follow_engine(location: RunLocation, *, outlives_us: bool = True, where: str
     if has_live_engine(location.directory):
         raise _build_locked_error(location)
     with open_run_journal(location.directory) as store, choose_watcher(where) as watcher:
-        engine, state = _Follower(location, store, watcher).follow_to_end(outlives_us)
+        engine, state = _Follower(location, store, watcher).follow_to_end(outlives_us, prepared)
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _build_locked_error(location)
     if (state.ended or state.paused) is None or (engine.returncode or 0) < 0:
@@ -93,7 +96,9 @@ class _Follower:
         self._early_stops: list[tuple[_StopKind, str]] = []
         self._unannounced_stops: list[_StopKind] = []
 
-    def follow_to_end(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
+    def follow_to_end(
+        self, outlives_us: bool, prepared: PreparedEngine | None = None
+    ) -> tuple["subprocess.Popen[bytes]", RunState]:
         """Start an engine and follow it to its end; return it and the state then."""
         self._watcher.on_run_opened(self._state)
         self._show_first_events()
@@ -103,7 +108,7 @@ class _Follower:
             signal.SIGHUP: self._on_hangup,
         }
         with handle_signals(handlers):
-            engine = start_engine(self._location, outlives_us=outlives_us)
+            engine = start_engine(self._location, outlives_us=outlives_us, prepared=prepared)
             self._engine = engine.pid
             for kind, by in self._early_stops:
                 self._send_stop(kind, by)

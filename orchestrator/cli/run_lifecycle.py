@@ -20,23 +20,24 @@ from orchestrator.report.run.model import RunFailure, StartedRun
 from orchestrator.report.run.result import build_run_result
 from orchestrator.report.run.summary import render_summary_lines
 from orchestrator.run_control.control import RunLocation, needs_engine, predict_state
+from orchestrator.run_control.prepared_engine import PreparedEngine
 from worktrees.errors import GitError
 
 RunOpener = Callable[[], tuple[RunLocation, RunState]]
 """Makes a run or finds it, and tells where it stands."""
 
 
-def run_with_engine(begin: RunOpener, given: VerbArguments) -> NoReturn:
-    """Have an engine work on a run, watch it, and leave with the exit code of how it ended.
+def run_with_engine(begin: RunOpener, given: VerbArguments, prepared: PreparedEngine | None = None) -> NoReturn:
+    """Have an engine work on a run, the `prepared` one if there is one, and leave with the exit code of how it ended.
 
     With --json one object goes to standard output, also when the run could not be started. With --detach only the
     start is awaited.
     """
     where = format_location_options(given["repo"], given["state"])
-    exit_with(_follow_run(begin, given["as_json"], where, given["detach"]))
+    exit_with(_follow_run(begin, given["as_json"], where, given["detach"], prepared))
 
 
-def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> int:
+def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool, prepared: PreparedEngine | None) -> int:
     try:
         with print_failure_as_json(as_json):
             location, state = begin()
@@ -44,8 +45,8 @@ def _follow_run(begin: RunOpener, as_json: bool, where: str, detach: bool) -> in
             if needs_engine(location, state):
                 _warn_if_unlimited(location, predict_state(location, state))
                 if detach:
-                    return _start_in_background(location, as_json, where)
-                state = follow_engine(location, where=where)
+                    return _start_in_background(location, as_json, where, prepared)
+                state = follow_engine(location, where=where, prepared=prepared)
     except Detached as detached:
         run = detached.location.directory.run
         if detached.is_stopping:
@@ -88,8 +89,8 @@ def print_failure_as_json(as_json: bool) -> Iterator[None]:
         raise
 
 
-def _start_in_background(location: RunLocation, as_json: bool, where: str) -> int:
-    start_background_engine(location)
+def _start_in_background(location: RunLocation, as_json: bool, where: str, prepared: PreparedEngine | None) -> int:
+    start_background_engine(location, prepared)
     if as_json:
         print_object(StartedRun(run=location.directory.run, journal=str(location.directory.journal)).as_object())
     else:

@@ -5,7 +5,6 @@ An engine is a process of its own, which outlives whoever started it.
 
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from getpass import getuser
 from typing import Any
@@ -29,6 +28,12 @@ from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.secrets import build_redactor, require_secret_free_values
 from orchestrator.run_control.notifications import has_pending_notifications
+from orchestrator.run_control.prepared_engine import (
+    EngineOrders,
+    PreparedEngine,
+    build_engine_environment,
+    build_engine_words,
+)
 from worktrees.repositories.repository import GitRepository
 
 
@@ -144,33 +149,35 @@ def needs_engine(location: RunLocation, state: RunState) -> bool:
     return has_pending_notifications(build_effective_config(state), state, location.directory.journal)
 
 
-def start_engine(location: RunLocation, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
+def start_engine(
+    location: RunLocation, *, outlives_us: bool = True, prepared: PreparedEngine | None = None
+) -> "subprocess.Popen[bytes]":
     """Start a process that works on the run; it belongs to no terminal, and what it prints goes to the run's log.
 
-    Unless it `outlives_us` it stops when this process is gone, however that came.
+    Unless it `outlives_us` it stops when this process is gone, however that came. One that is `prepared` gets the run.
 
     Raises:
         EnvironmentProblem: it could not be started.
     """
-    words = [
-        "engine",
-        location.directory.run,
-        "--repo",
-        str(location.repository.root),
-        "--state",
-        str(location.state.path.parent),
-        *(() if outlives_us else ("--while", str(os.getpid()))),
-    ]
+    parent = None if outlives_us else os.getpid()
+    run, repository, state = location.directory.run, str(location.repository.root), str(location.state.path.parent)
+    if prepared is not None:
+        orders = EngineOrders(False, run, repository, state, str(location.directory.engine_log), parent)
+        engine = prepared.hand_over_run(orders)
+        if engine is not None:
+            return engine
+    options = ["--repo", repository, "--state", state]
+    if parent is not None:
+        options += ["--while", str(parent)]
     try:
         with location.directory.engine_log.open("ab") as log:
             return subprocess.Popen(
-                # -P: nothing of the directory that we stand in is imported
-                [sys.executable, "-P", "-m", "orchestrator", *words],
+                build_engine_words(run, *options),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                env=build_engine_environment(),
             )
     except OSError as error:
         raise EnvironmentProblem(

@@ -19,7 +19,9 @@ import anyio
 import pytest
 
 from orchestrator.cli import engine_follower, main, output
+from orchestrator.cli.run import start
 from orchestrator.run_control.control import RunLocation, start_engine
+from orchestrator.run_control.prepared_engine import PreparedEngine
 from tests.running.cli import Finished, environment
 from tests.running.selftests import shared_self_test
 
@@ -47,7 +49,14 @@ class _EndedEngine:
         return self.returncode
 
 
-def _start_engine(place: RunLocation, *, outlives_us: bool | None = None) -> Any:
+class _NoPreparedEngine(PreparedEngine):
+    """None is prepared: an engine works in this process."""
+
+    def __init__(self, *_places: object) -> None:
+        self._process = None
+
+
+def _start_engine(place: RunLocation, *, outlives_us: bool | None = None, prepared: object = None) -> Any:
     """Have an engine that is followed work at once; `start_background_engine` does not say whether it outlives us."""
     if outlives_us is None:
         _LEFT_ALONE.append(start_engine(place))
@@ -93,6 +102,7 @@ def _process_state(env: Mapping[str, str]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(main, "protect_process", lambda: None)
         patch.setattr(engine_follower, "start_engine", _start_engine)
+        patch.setattr(start, "PreparedEngine", _NoPreparedEngine)
         try:
             os.environ.clear()
             os.environ.update(env)

@@ -1,18 +1,17 @@
 """`orchestrate run` and `orchestrate resume`."""
 
 from functools import partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-import anyio
 import click
 
 from orchestrator.cli import arguments
-from orchestrator.cli.flags import build_options, build_rerun_options
-from orchestrator.cli.run_lifecycle import run_with_engine
-from orchestrator.domain.run.state import RunState
-from orchestrator.journal.state.derivation import read_state
-from orchestrator.project.options import Options
-from orchestrator.run_control.control import RunLocation, prepare_resume
+from orchestrator.run_control.prepared_engine import PreparedEngine
+
+if TYPE_CHECKING:
+    from orchestrator.domain.run.state import RunState
+    from orchestrator.project.options import Options
+    from orchestrator.run_control.control import RunLocation
 
 
 class GoalOrSubcommand(click.Command):
@@ -77,20 +76,27 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     goal = arguments.read_goal(goal)
     if not goal:
         raise click.UsageError("the goal is empty")
-    options = build_options(given)
     if given["dry_run"]:
+        from orchestrator.cli.flags import build_options
         from orchestrator.cli.run.plan import print_plan
 
-        print_plan(options, goal, given["as_json"])
+        print_plan(build_options(given), goal, given["as_json"])
         return
-    run_with_engine(partial(_create_run, options, goal), given)
+    with PreparedEngine(given["repo"], given["state"]) as engine:  # it loads while this process does
+        from orchestrator.cli.flags import build_options
+        from orchestrator.cli.run_lifecycle import run_with_engine
+
+        run_with_engine(partial(_create_run, build_options(given), goal, engine), given, engine)
 
 
-def _create_run(options: Options, goal: str) -> tuple[RunLocation, RunState]:
+def _create_run(options: "Options", goal: str, engine: PreparedEngine) -> "tuple[RunLocation, RunState]":
     # It takes its time to load, and a mistake is told without it.
-    from orchestrator.app.run_creation import create_goal_run
+    import anyio
 
-    location = anyio.run(create_goal_run, options, goal)
+    from orchestrator.app.run_creation import create_goal_run
+    from orchestrator.journal.state.derivation import read_state
+
+    location = anyio.run(create_goal_run, options, goal, engine.load_models)
     return location, read_state(location.directory.journal)
 
 
@@ -112,4 +118,8 @@ def resume_command(run: str | None, **given: Unpack[arguments.VerbArguments]) ->
     orchestrate resume
     orchestrate resume 7f3a --budget-usd 20
     """
+    from orchestrator.cli.flags import build_rerun_options
+    from orchestrator.cli.run_lifecycle import run_with_engine
+    from orchestrator.run_control.control import prepare_resume
+
     run_with_engine(partial(prepare_resume, build_rerun_options(given), run), given)

@@ -4,8 +4,10 @@ Importing litellm costs seconds and 150 MB, so it happens in a worker thread. It
 import, to read no `.env` file, to print and report nothing, and never to retry: retries are `retry.py`'s.
 """
 
+import gc
 import logging
 import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -41,9 +43,26 @@ LITELLM_ENVIRONMENT = {
 }
 
 
+_LOADING = threading.Lock()
+
+
+def load_litellm() -> Any:  # noqa: ANN401  a module without usable types
+    """Load litellm, silenced, once. Blocks.
+
+    Meanwhile no garbage is collected: with all the classes that it makes, that takes a quarter of the time.
+    """
+    with _LOADING:
+        was_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return _load()
+        finally:
+            if was_collecting:
+                gc.enable()
+
+
 @cache
 def _load() -> Any:  # noqa: ANN401  a module without usable types
-    """Load litellm, silenced."""
     for name, value in LITELLM_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import litellm
@@ -164,7 +183,7 @@ class LiteLLMClient:
 
     async def _loaded(self) -> Any:  # noqa: ANN401  a module
         if self._litellm is None:
-            self._litellm = await run_sync(_load)
+            self._litellm = await run_sync(load_litellm)
         return self._litellm
 
     async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs

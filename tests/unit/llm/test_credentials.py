@@ -19,7 +19,7 @@ from orchestrator.llm.litellm_adapter.pricing import find_installed_price, find_
 
 @pytest.fixture(scope="module")
 def litellm() -> Any:
-    return client._load()
+    return client.load_litellm()
 
 
 @pytest.mark.parametrize("provider", KEY_VARIABLES)
