@@ -34,6 +34,7 @@ lint: $(STAMP)
 
 bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.first_call
 	$(BIN)/python -m bench.step
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
