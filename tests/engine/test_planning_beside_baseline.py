@@ -54,6 +54,7 @@ async def test_a_planner_is_asked_before_the_gate_has_run_and_a_worker_after_it(
     assert UNDER_WAY in find_brief(ended)
 
 
+@pytest.mark.extended
 async def test_a_planner_is_told_of_the_tests_where_an_earlier_run_has_tested_the_base(bench: Bench) -> None:
     await bench.run(planner_ends())
     ended = await bench.run(planner_ends())
@@ -70,6 +71,7 @@ async def test_a_gate_that_cannot_judge_cancels_the_call_of_the_planner(bench: B
     assert (ended.exit_code, failed.error) == (7, "lost")
 
 
+@pytest.mark.extended
 async def test_a_question_about_a_red_gate_cancels_the_planner_who_goes_on_after_the_answer(bench: Bench) -> None:
     ended = await bench.run(*think_long(*one("a")), gate=SLOW_RED)
     (asked,) = ended.state.pending_approvals
@@ -80,6 +82,7 @@ async def test_a_question_about_a_red_gate_cancels_the_planner_who_goes_on_after
     assert "a" in ended.state.tasks
 
 
+@pytest.mark.extended
 async def test_a_contract_with_commands_waits_for_the_base(bench: Bench) -> None:
     contract = [{"id": "built", "command": "true"}]
     ended = await bench.run(planner_ends(), gate=SLOW, contract=contract)
