@@ -32,9 +32,11 @@ from orchestrator.hands.sandbox.backend import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.watch.change_watch import ChangeWatcher
+from orchestrator.hands.watch.checkout_reports import CheckoutReports
 from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_host_errors
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from worktrees.checkouts.change_reports import ChangeReports
 from worktrees.checkouts.pool import WorktreePool
 from worktrees.diffs.tree_changes import compare_trees
 from worktrees.repositories.repository import GitRepository
@@ -125,10 +127,9 @@ async def open_local_hands(
     environ: Mapping[str, str] | None = None,
     redactor: Redactor = PATTERN_REDACTOR,
 ) -> AsyncIterator[LocalHands]:
-    """Open this host's hands while the block lasts; everything they started is dead afterwards.
+    """Open this host's hands while the block lasts, in whose thread all dies that they started.
 
-    `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
-    (default: one per core). `redactor` cleans every log. The kernel ties what is started to this block's thread.
+    `state` is a directory of our own, `slots` bounds the commands at once (one per core), `redactor` cleans every log.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.
@@ -142,7 +143,8 @@ async def open_local_hands(
         selected, policy = await _select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant)
         host = WorkspaceHost(
             sharing=await _prepare_sharing(policy, host_paths, session),
-            pool=build_worktree_pool(repository, state, policy.uid),
+            watcher=(watcher := _open_watcher(policy, stack)),
+            pool=build_worktree_pool(repository, state, policy.uid, watcher.reports),
             policy=policy,
             ceiling=grant.ceiling,
             registries=RegistrySource(grant.registries, host_paths, environ),
@@ -153,7 +155,6 @@ async def open_local_hands(
             tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,
-            watcher=stack.enter_context(closing(ChangeWatcher())),
             redactor=redactor,
         )
         async with _run_task_group(LocalHands(host, selected, resolved.notices), host.tasks) as hands:
@@ -231,6 +232,14 @@ async def _run_task_group(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[
         await tasks.__aexit__(None, None, None)
 
 
-def build_worktree_pool(repository: GitRepository, state: Path, owner: int | None = None) -> WorktreePool:
+def _open_watcher(policy: SandboxPolicy, stack: ExitStack) -> ChangeWatcher:
+    """Watch the checkouts; without reports for the pool where commands run in the open: those could be evaded."""
+    reports = stack.enter_context(CheckoutReports()) if policy.is_confined else None
+    return stack.enter_context(closing(ChangeWatcher(reports)))
+
+
+def build_worktree_pool(
+    repository: GitRepository, state: Path, owner: int | None = None, reports: ChangeReports | None = None
+) -> WorktreePool:
     """Return the pool of worktrees in this state directory; `owner` is who commands run as, if not ourselves."""
-    return WorktreePool(repository, state / WORKTREES_FOLDER, owner)
+    return WorktreePool(repository, state / WORKTREES_FOLDER, owner, reports)

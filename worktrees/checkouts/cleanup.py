@@ -74,8 +74,8 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
 def chown_top_directory(root: Path, uid: int) -> None:
     """Make a worktree's directory itself and its `.git` belong to `uid`."""
     with open_unfollowed(root) as descriptor:
-        _chown_entries(descriptor, ".", uid)
-        _chown_entries(descriptor, ".git", uid)
+        chown_entry(descriptor, ".", uid)
+        chown_entry(descriptor, ".git", uid)
 
 
 def chown_tree(root: Path, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
@@ -91,7 +91,7 @@ def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDire
     names = layout[place]
     foreign = [] if seen.is_unchanged(place, directory, names) else _list_foreign_files(directory, names, uid)
     for name in foreign:
-        _chown_entries(directory, name, uid)
+        chown_entry(directory, name, uid)
     changed = not names.files.isdisjoint(foreign)
     for name in names.directories:
         with hold_descriptor(open_directory(directory, name)) as child:
@@ -108,7 +108,8 @@ def _list_foreign_files(directory: int, names: DirectoryNames, uid: int) -> list
         return [entry.name for entry in ours if entry.stat(follow_symlinks=False).st_uid != uid]
 
 
-def _chown_entries(directory: int, name: str, uid: int) -> None:
+def chown_entry(directory: int, name: str, uid: int) -> None:
+    """Make an entry of an open directory belong to `uid`; no link is followed."""
     found = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if found.st_uid == uid:
         return

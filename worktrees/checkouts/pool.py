@@ -8,6 +8,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.checkouts.change_reports import ChangeReports
 from worktrees.checkouts.registration import WorktreeRegistrar, set_worktree_head
 from worktrees.checkouts.tree_checkout import remove_leftovers
 from worktrees.checkouts.tree_layout import LayoutCache, VerifiedDirectories
@@ -29,10 +30,16 @@ class WorktreePool:
     A lease is a file lock of this process, so a process that is killed gives back what it had.
     """
 
-    def __init__(self, repository: GitRepository, root: Path, owner: int | None = None) -> None:
+    def __init__(
+        self, repository: GitRepository, root: Path, owner: int | None = None, reports: ChangeReports | None = None
+    ) -> None:
         """Take a repository and the directory that its worktrees lie in, outside the checkout.
 
-        `owner` is the user that the files must belong to when we run as root and commands do not.
+        Args:
+            repository: the user's.
+            root: the directory, which is made if need be.
+            owner: the user that the files must belong to when we run as root and commands do not.
+            reports: tell what was written to a worktree that is leased again, so that only that is looked at.
 
         Raises:
             GitError: `root` lies inside the user's checkout.
@@ -45,6 +52,7 @@ class WorktreePool:
                 f"choose another place than {self._root}"
             )
         self._owner = owner
+        self._reports = reports
         self._registrar = WorktreeRegistrar(repository, self._root)
         self._layouts = LayoutCache()
         self._seen: dict[str, VerifiedDirectories] = {}
@@ -106,10 +114,10 @@ class WorktreePool:
             name, lock, commit, await self._registrar.ensure_admin_directory(name, commit)
         )
         try:
-            await worktree.restore_tree(tree, keeps_ignored=False)
+            await worktree.restore_tree(tree, keeps_ignored=False, is_idle=True)
         except GitError:
             worktree = await self._build_worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
-            await worktree.restore_tree(tree, keeps_ignored=False)
+            await worktree.restore_tree(tree, keeps_ignored=False, is_idle=True)
         set_worktree_head(worktree.admin, commit)
         return worktree
 
@@ -121,7 +129,7 @@ class WorktreePool:
             inherit=(lock,),
         )
         seen = self._seen.setdefault(name, VerifiedDirectories())
-        return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
+        return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen, self._reports)
 
     async def _read_driver_overrides(self) -> tuple[Setting, ...]:
         """Return the drivers to switch off, asked for again when the user's configuration may have changed."""

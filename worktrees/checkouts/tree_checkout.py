@@ -22,44 +22,49 @@ _LIST_TIMEOUT_S = 120.0
 _READ_TIMEOUT_S = 1800.0
 
 
-async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeChange] | None) -> bool:
-    """Make the index and all tracked files equal to `tree`; return True if any file was written.
+async def find_files_to_write(
+    git: Git, admin: Path, tree: str, delta: Sequence[TreeChange] | None
+) -> frozenset[str] | None:
+    """Bring the index to `tree`; return the files that have to be written then, None if all are as they should be.
 
-    With `delta`, what distinguishes the tree from the one that the index holds, the cost is a look at each file and
-    the writing of those that differ; without it also a walk through the whole tree. What the index holds then is to be
-    remembered by the caller, once everything else is in place too.
+    With `delta`, what distinguishes the tree from the one that the index holds, the cost is a look at each file;
+    without it also a walk through the whole tree, and the writing. What the index holds is to be remembered by the
+    caller, once everything else is in place too.
 
     Raises:
         GitError: git could not do it.
     """
     if delta is None:
         await _read_tree(git, admin, tree)
-        return True
+        return None
     try:
         changed = set(map(itemgetter(1), await list_changed_files(git)))
     except GitError:
         (admin / "index").unlink()
         await _read_tree(git, admin, tree)
-        return True
-    if changed or delta:
-        _forget_state(admin)
-        await _apply_delta(git, changed, delta)
-    return bool(changed or delta)
+        return None
+    return await change_index(git, admin, changed, delta)
 
 
-async def _apply_delta(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
-    """Bring the index from one tree to another, then write the files that differ or were changed."""
-    lines, written = [], set(changed)
+async def change_index(git: Git, admin: Path, changed: set[str], delta: Sequence[TreeChange]) -> frozenset[str]:
+    """Bring the index from one tree to another; return the files that differ or were changed.
+
+    Raises:
+        GitError: git could not do it.
+    """
+    if not (changed or delta):
+        return frozenset()
+    _forget_state(admin)
+    lines, differing = [], set(changed)
     for change in delta:
         lines.append(f"{change.new_mode or 0} {change.oid}\t{change.path}")
         if change.new_mode is None:
-            written.discard(change.path)
+            differing.discard(change.path)
         else:
-            written.add(change.path)
+            differing.add(change.path)
     if lines:
         await git.run("update-index", "-z", "--index-info", stdin=encode_records(lines))
-    names = encode_records(sorted(written))
-    await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
+    return frozenset(differing)
 
 
 async def _read_tree(git: Git, admin: Path, tree: str) -> None:
@@ -115,7 +120,7 @@ async def list_index_files(
 
 
 async def refresh_index(git: Git) -> None:
-    """Bring the index up to date with files whose owner has changed."""
+    """Bring the index up to date with files that were written, or whose owner has changed."""
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
 
 

@@ -30,6 +30,15 @@ TreeLayout = Mapping[str, DirectoryNames]
 """Each directory of a tree, by its path, the root being the empty one. Undecodable bytes are lone surrogates."""
 
 
+def list_files(layout: TreeLayout) -> list[str]:
+    """Return the paths of all files of a tree."""
+    found = []
+    for folder, names in layout.items():
+        for name in names.files:
+            found.append(f"{folder}/{name}" if folder else name)
+    return found
+
+
 class LayoutCache:
     """The layouts of the trees used last; most worktrees of a run hold one of few trees."""
 
@@ -45,17 +54,22 @@ class LayoutCache:
             GitError: there is no such tree, or it is too deep.
         """
         layout = self._kept.pop(tree, None)
-        if layout is None and near in self._kept:
+        if layout is None:
+            layout = await self._make_layout(git, tree, near, delta)
+        self._kept[tree] = layout
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return layout
+
+    async def _make_layout(self, git: Git, tree: str, near: str | None, delta: Sequence[TreeChange]) -> TreeLayout:
+        if near in self._kept:
             layout = patch_layout(self._kept[near], delta)
-        elif layout is None:
+        else:
             layout = _parse_listing((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
         if any(place.count("/") >= MAX_PATH_DEPTH for place in layout):
             raise GitError(
                 f"the tree {tree} has files more than {MAX_PATH_DEPTH} directories deep, which is not supported"
             )
-        self._kept[tree] = layout
-        while len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
         return layout
 
 

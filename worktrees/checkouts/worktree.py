@@ -8,9 +8,12 @@ from pathlib import Path
 from anyio import fail_after, to_thread
 
 from worktrees.checkouts import file_search, tree_checkout
+from worktrees.checkouts.change_reports import ChangeReports
 from worktrees.checkouts.cleanup import chown_top_directory, chown_tree, remove_misfits
 from worktrees.checkouts.file_search import GLOB_ENVIRONMENT
-from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories
+from worktrees.checkouts.file_writing import FileWriter
+from worktrees.checkouts.path_restore import clear_paths, is_restorable
+from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories, list_files
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -38,9 +41,15 @@ class Worktree:
     owner: int | None = None
     layouts: LayoutCache = field(default_factory=LayoutCache, repr=False)
     verified_directories: VerifiedDirectories = field(default_factory=VerifiedDirectories, repr=False)
+    reports: ChangeReports | None = field(default=None, repr=False)
 
-    async def restore_tree(self, tree: str, *, keeps_ignored: bool = True) -> None:
+    async def restore_tree(self, tree: str, *, keeps_ignored: bool = True, is_idle: bool = False) -> None:
         """Make content and index equal to `tree`: untracked files go, those that its rules ignore if not kept.
+
+        Args:
+            tree: the id of the tree.
+            keeps_ignored: leave ignored files where they are.
+            is_idle: nothing can be writing to it, as before a lease. Reports on it count then, and begin anew.
 
         Raises:
             GitError: there is no such tree, or something cannot be removed or written.
@@ -53,23 +62,59 @@ class Worktree:
             layout = await self.layouts.load_layout(self.git, tree, known, delta)
         else:
             layout = await self.layouts.load_layout(self.git, tree)
+        try:
+            is_restored = False
+            if delta is not None and is_idle:
+                is_restored = await self._restore_reported(tree, layout, delta)
+            if not is_restored:
+                await self._restore_all(tree, layout, delta, keeps_ignored, is_idle)
+        except OSError as error:
+            raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
+        tree_checkout.record_index_tree(self.admin, tree, self.owner)
+
+    async def _restore_all(
+        self, tree: str, layout: TreeLayout, delta: Sequence[TreeChange] | None, keeps_ignored: bool, is_idle: bool
+    ) -> None:
+        """Make content and index equal to a tree, whatever has been done to them."""
         gone = []
         for change in delta or ():
             if change.new_mode is None and change.path not in layout:
                 gone.append(change.path)
-        try:
-            await to_thread.run_sync(
-                lambda: remove_misfits(self.root, layout, self.verified_directories, keeps_strangers=keeps_ignored)
+        await to_thread.run_sync(
+            lambda: remove_misfits(self.root, layout, self.verified_directories, keeps_strangers=keeps_ignored)
+        )
+        await to_thread.run_sync(remove_below, self.root, gone)
+        missing = await tree_checkout.find_files_to_write(self.git, self.admin, tree, delta)
+        if missing is not None:
+            await self._write_files(tree, layout, missing, is_idle)
+        if keeps_ignored:
+            await self._remove_untracked()
+        if missing is None:
+            await self._settle_all(tree, layout, is_idle)
+        if self.reports is not None and is_idle:
+            await to_thread.run_sync(self.reports.settle_checkout, self.root, layout, None)
+
+    async def _restore_reported(self, tree: str, layout: TreeLayout, delta: Sequence[TreeChange]) -> bool:
+        """Do the same where it is known what was changed; return False, with nothing done, where it is not."""
+        if self.reports is None:
+            return False
+        reports = self.reports
+
+        def clear_changed() -> set[str] | None:
+            changed = reports.collect_changes(self.root)
+            if changed is None or not is_restorable(layout, changed, delta):
+                return None
+            return clear_paths(
+                self.root, layout, {*changed.names, *changed.contents, *(change.path for change in delta)}
             )
-            await to_thread.run_sync(remove_below, self.root, gone)
-            has_written = await tree_checkout.check_out_tree(self.git, self.admin, tree, delta)
-            if keeps_ignored:
-                await self._remove_untracked()
-            if self.owner is not None:
-                await self._give_to_owner(layout if has_written else None, self.owner)
-        except OSError as error:
-            raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
-        tree_checkout.record_index_tree(self.admin, tree, self.owner)
+
+        files = await to_thread.run_sync(clear_changed)
+        if files is None:
+            return False
+        missing = await tree_checkout.change_index(self.git, self.admin, files, delta)
+        await self._write_files(tree, layout, missing, is_idle=True)
+        await to_thread.run_sync(reports.settle_checkout, self.root, layout, missing)
+        return True
 
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
@@ -98,13 +143,24 @@ class Worktree:
             return delta
         return None
 
-    async def _give_to_owner(self, layout: TreeLayout | None, owner: int) -> None:
-        """Return hand what git wrote to the owner; without a layout it wrote nothing."""
-        chown_top_directory(self.root, owner)
-        if layout is None:
+    async def _settle_all(self, tree: str, layout: TreeLayout, is_idle: bool) -> None:
+        """Give all files to the owner, and have the index know of that."""
+        if self.owner is None:
             return
-        has_given = await to_thread.run_sync(chown_tree, self.root, layout, self.verified_directories, owner)
-        if has_given:
+        chown_top_directory(self.root, self.owner)
+        if await to_thread.run_sync(chown_tree, self.root, layout, self.verified_directories, self.owner):
+            writer = self._build_writer(tree, is_idle)
+            if not await to_thread.run_sync(writer.record_stats, list_files(layout)):
+                await tree_checkout.refresh_index(self.git)
+
+    def _build_writer(self, tree: str, is_idle: bool) -> FileWriter:
+        return FileWriter(self.git, self.admin, self.root, self.owner, len(tree) // 2, is_idle)
+
+    async def _write_files(self, tree: str, layout: TreeLayout, paths: frozenset[str], is_idle: bool) -> None:
+        """Write files as the index has them, for their owner; the index knows of them then."""
+        if self.owner is not None:
+            chown_top_directory(self.root, self.owner)
+        if not await self._build_writer(tree, is_idle).write_files(paths, layout):
             await tree_checkout.refresh_index(self.git)
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:

@@ -25,8 +25,18 @@ async def read_objects(git: Git, names: Sequence[bytes]) -> list[GitObject | Non
     """
     if not names:
         return []
-    answer = (await git.run("cat-file", "--batch", "-z", "--buffer", stdin=b"\0".join((*names, b"")))).stdout
-    found, position = [], 0
+    answer = await git.run("cat-file", "--batch", "-z", "--buffer", stdin=b"\0".join((*names, b"")))
+    return parse_objects(answer.stdout, names)
+
+
+def parse_objects(answer: bytes, names: Sequence[bytes]) -> list[GitObject | None]:
+    """Return the objects of an answer of `cat-file --batch`, as `read_objects` does.
+
+    Raises:
+        GitError: it ended early, or a name is ambiguous.
+    """
+    found: list[GitObject | None] = []
+    position = 0
     for name in names:
         item, position = _parse_object(answer, position, name)
         found.append(item)

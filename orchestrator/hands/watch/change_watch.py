@@ -13,6 +13,8 @@ from pathlib import Path
 
 from inotify_simple import Event, INotify, flags
 
+from orchestrator.hands.watch.checkout_reports import CheckoutReports
+
 _NAMES = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO
 _MASK = _NAMES | flags.MODIFY | flags.CLOSE_WRITE | flags.ATTRIB | flags.ONLYDIR | flags.DONT_FOLLOW
 _GIT = ".git"
@@ -23,9 +25,13 @@ _ROUNDS = 3
 
 
 class ChangeWatcher:
-    """Watches the checkouts of one process. They share one inotify, of which systems give a user few."""
+    """Watches the checkouts of one process. They share one inotify, of which systems give a user few.
 
-    def __init__(self) -> None:
+    `reports` are those that the pool of the checkouts has, if any: they are read along, as the kernel keeps few.
+    """
+
+    def __init__(self, reports: CheckoutReports | None = None) -> None:
+        self.reports = reports
         self._inotify: INotify | None = None
         self._trees: dict[int, WatchedTree] = {}
         self._lock = threading.Lock()
@@ -66,6 +72,8 @@ class ChangeWatcher:
 
     def collect_events(self) -> None:
         """Tell every tree what the kernel has reported since the last time."""
+        if self.reports is not None:
+            self.reports.read_events()
         with self._lock:
             if self._inotify is None:
                 return
