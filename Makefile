@@ -39,6 +39,8 @@ bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
 	$(BIN)/python -m bench.watch
+	$(BIN)/python -m bench.workspace
+	$(BIN)/python -m bench.churn
 	$(BIN)/python -m bench.verdicts --rounds 1
 	$(BIN)/python -m bench.migrate
 	CANDIDATES=200 $(BIN)/python -m bench.flakes
