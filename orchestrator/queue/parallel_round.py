@@ -223,7 +223,8 @@ class ParallelRound:
 
     def _count_skips(self, candidates: Sequence[CandidateFacts]) -> None:
         """Count a landing for everybody of whom nothing was found out meanwhile."""
-        queued = {one.unit for one in candidates} - self._tools.ledger.state.landed_units
+        state = self._tools.ledger.state
+        queued = {one.unit for one in candidates if not state.has_landed(one.unit)}
         for unit in queued - self._list_tried(queued):
             self._pool.skips[unit] += 1
 

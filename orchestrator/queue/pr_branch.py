@@ -194,8 +194,7 @@ class LandingTools:
         Raises:
             PersonNeeded: the tip is red.
         """
-        known = self.ledger.state.landed_units
-        units = tuple(unit for unit in held if unit not in known)
+        units = tuple(unit for unit in held if not self.ledger.state.has_landed(unit))
         if tip is None or not units:
             return
         result = await require_green_tip(self.gate, self.branch, tip, reruns)

@@ -238,29 +238,37 @@ def replace_dependency(state: RunState, old: TaskId, new: TaskId) -> None:
     """Let everything that depends on `old` depend on `new`; what was cancelled untried with `old` waits again."""
     state.plan_version += 1
     _reopen_dependents(state, old)
-    for task in list(state.tasks.values()):
+    for follower in state.task_index.list_followers(old):
+        task = state.tasks[follower]
         if old in task.spec.depends_on:
             needed = tuple(new if name == old else name for name in task.spec.depends_on)
             update_task(state, task, spec=task.spec.model_copy(update={"depends_on": needed}))
 
 
 def _reopen_dependents(state: RunState, needed: TaskId) -> None:
-    for other in [other for other in state.tasks.values() if _was_cancelled_with(state, other, needed)]:
-        _reopen_task(state, other, TaskStatus.PLANNED)
+    for name in _list_cancelled_with(state, needed):
+        _reopen_task(state, state.tasks[name], TaskStatus.PLANNED)
 
 
 def _reopen_task(state: RunState, task: TaskState, status: TaskStatus, **changes: object) -> None:
     update_task(state, task, status, reason="", cause=None, **changes)
 
 
-def _was_cancelled_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
-    """Return True if a task was cancelled untried because of one that it depends on, directly or not."""
-    if task.status != TaskStatus.CANCELLED or task.attempts or task.cause in _TAKEN_BACK:
-        return False
-    return any(
-        name == needed or (name in state.tasks and _was_cancelled_with(state, state.tasks[name], needed))
-        for name in task.spec.depends_on
-    )
+def _list_cancelled_with(state: RunState, needed: TaskId) -> list[TaskId]:
+    """Return the tasks that were cancelled untried because of one that they depend on, directly or not."""
+    found, pending = set[TaskId](), [needed]
+    while pending:
+        current = pending.pop()
+        for name in state.task_index.followers.get(current, ()):
+            task = state.tasks[name]
+            if name not in found and current in task.spec.depends_on and _was_cancelled_untried(task):
+                found.add(name)
+                pending.append(name)
+    return state.task_index.sort_by_place(found)
+
+
+def _was_cancelled_untried(task: TaskState) -> bool:
+    return task.status == TaskStatus.CANCELLED and not task.attempts and task.cause not in _TAKEN_BACK
 
 
 def collect_granted_criteria(state: RunState) -> frozenset[str]:

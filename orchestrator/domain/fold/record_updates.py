@@ -69,9 +69,8 @@ def update_approval(state: RunState, item: str, **changes: object) -> None:
 
 def withdraw_plan(state: RunState, question: Approval) -> None:
     """Remove the tasks of a plan that was sent back, none of which has begun. Its planner plans anew."""
-    planned = [task.spec for task in state.tasks.values() if task.spec.approval == question.item]
-    for spec in planned:
-        del state.tasks[spec.id]
+    for name in list(state.task_index.asked.get(question.item, ())):
+        del state.tasks[name]
     state.plan_version += 1
     planner = state.tasks.get(parse_plan_task(question.subject))
     if planner is not None:

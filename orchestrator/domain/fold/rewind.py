@@ -71,7 +71,7 @@ def _find_landing(landings: Sequence[LandingFinished], commit: CommitId) -> int:
 
 
 def _is_left_behind(state: RunState, task: TaskState) -> bool:
-    return task.status == TaskStatus.MERGED and task.unit not in state.landed_units
+    return task.status == TaskStatus.MERGED and not state.has_landed(task.unit)
 
 
 def _list_planners_above(state: RunState, leaves: Sequence[TaskId]) -> list[TaskState]:

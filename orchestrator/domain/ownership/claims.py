@@ -27,8 +27,11 @@ def check_claims(plan: Plan, run: RunState, planner: TaskId) -> tuple[str, ...]:
 
 def find_orders(plan: Plan, run: RunState, planner: TaskId) -> Mapping[str, tuple[TaskId, ...]]:
     """Return, by the key of a draft, the tasks of other slices under way that may change the same files."""
-    others = [task for task in run.tasks.values() if _is_foreign(task, planner)]
-    orders: dict[str, tuple[TaskId, ...]] = {}
+    orders: dict[str, tuple[TaskId, ...]] = {draft.key: () for draft in plan.tasks}
+    if not any(draft.paths for draft in plan.tasks):
+        return orders
+    named = (run.tasks[name] for name in run.task_index.list_owners())
+    others = [task for task in named if _is_foreign(task, planner)]
     for draft in plan.tasks:
         orders[draft.key] = tuple(task.spec.id for task in others if _may_meet(draft, task))
     return orders
@@ -82,8 +85,10 @@ def _check_bounds(plan: Plan, run: RunState, planner: TaskId) -> Iterator[str]:
 
 def _check_questions(plan: Plan, run: RunState, planner: TaskId) -> Iterator[str]:
     """Yield design questions that a task of another slice decides."""
-    for draft in plan.tasks:
-        for other in run.tasks.values():
+    deciding = [draft for draft in plan.tasks if draft.decisions]
+    others = [task for task in run.tasks.values() if task.spec.decisions] if deciding else []
+    for draft in deciding:
+        for other in others:
             if is_at_or_below(other.spec.id, planner) or planner == ROOT_TASK:
                 continue
             is_open = not other.status.is_terminal or other.status.is_reached

@@ -37,6 +37,9 @@ def record_decisions(
     That ends what the owner itself and those below it had decided under the same id. What others decided stays: the two
     contradict each other unless they say the same.
     """
+    drafts = tuple(drafts)
+    if not drafts and isinstance(register, tuple):
+        return register  # which stays the same object: nothing was decided
     entries = list(register)
     for draft in drafts:
         is_known = False

@@ -57,8 +57,8 @@ def _explain_tier(state: "RunState", approval: Approval) -> str:
 
 
 def _explain_plan(state: "RunState", approval: Approval) -> str:
-    planned = [task for task in state.tasks.values() if task.spec.approval == approval.item]
-    if planned and all(task.status.is_terminal for task in planned):
+    planned = state.task_index.asked.get(approval.item, ())
+    if planned and all(state.tasks[name].status.is_terminal for name in planned):
         return "all tasks of the plan have ended"
     return ""
 

@@ -8,14 +8,11 @@ from orchestrator.domain.run.task import EndCause
 
 def list_rivals(state: RunState, task: TaskState) -> list[TaskState]:
     """Return a task and those that try the same, in plan order; the task alone if it has no rivals."""
-    first, parent = task.spec.rival_of, task.spec.parent
-    if first is None or parent is None:
+    first = task.spec.rival_of
+    if first is None or task.spec.parent is None:
         return [task]
-    rivals = []
-    for other in state.iterate_children(parent):
-        if other.spec.rival_of == first:
-            rivals.append(other)
-    return rivals
+    names = state.task_index.sort_by_place(state.task_index.rivals.get(first, ()))
+    return [state.tasks[name] for name in names]
 
 
 def has_live_rival(state: RunState, task: TaskState) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from orchestrator.domain import ids
 from orchestrator.domain.commands.definitions import Retry
@@ -32,6 +32,9 @@ from orchestrator.domain.run.spend_state import SpendState
 from orchestrator.domain.run.task import Attempt, EndCause, Handoff, Task, TaskStatus
 from orchestrator.domain.run.width import Width
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
+from orchestrator.domain.tables.landed_units import LandedUnits
+from orchestrator.domain.tables.task_index import TaskIndex, TaskTable
+from orchestrator.domain.tables.watched_table import TableChanges, WatchedTable
 
 
 class TaskState(FrozenModel):
@@ -149,13 +152,6 @@ def _pick_last(found: Sequence[_OfAttempt], number: int) -> _OfAttempt | None:
     return found[-1] if found and found[-1].number == number else None
 
 
-class _ChildIndex(NamedTuple):
-    """The tasks below each planner, at one version of the plan."""
-
-    version: tuple[int, int]
-    names: Mapping[TaskId, Sequence[TaskId]]
-
-
 @dataclass(slots=True)
 class RunState:
     """The projection of one journal. `seq` is the last event it has seen.
@@ -190,7 +186,7 @@ class RunState:
     migration: MigrationState = field(default_factory=MigrationState)
     spend: SpendState = field(default_factory=SpendState)
     notices: tuple[Noticed, ...] = ()
-    approvals: dict[str, ApprovalState] = field(default_factory=dict)
+    approvals: dict[str, ApprovalState] = field(default_factory=WatchedTable)
     taken_commands: dict[str, str] = field(default_factory=dict)
     """By key, every command that was taken from the inbox, with why it was refused."""
     overrides: tuple[dict[str, Any], ...] = ()
@@ -199,12 +195,11 @@ class RunState:
     """The person who paused the run and the reason; nothing begins before it is continued."""
     cancel_reason: str = ""
     """The person who gave up the whole run and the reason."""
-    tasks: dict[TaskId, TaskState] = field(default_factory=dict)
+    tasks: dict[TaskId, TaskState] = field(default_factory=TaskTable)
     width: Width = field(default_factory=Width)
     """The share of the allowed workers that may be at work now."""
     plan_version: int = 0
     """Counts the changes of what there are tasks and what they wait for."""
-    _children: "_ChildIndex | None" = field(default=None, repr=False, compare=False)
     register: tuple[Decision, ...] = ()
     """The decisions of planners, and of workers whose work landed, in the order in which they were taken."""
     end_count: int = 0
@@ -222,6 +217,7 @@ class RunState:
     foreseen_clashes: tuple[ClashForeseen, ...] = ()
     """The latest word on each pair of attempts that would conflict; some of them have ended since."""
     landings: list[LandingFinished] = field(default_factory=list)
+    _landed: LandedUnits = field(default_factory=LandedUnits, repr=False, compare=False)
     landed_at: list[datetime] = field(default_factory=list)
     """The time of each of `landings`."""
     effect_tries: Counter[str] = field(default_factory=Counter)
@@ -316,6 +312,10 @@ class RunState:
         """All units that have landed."""
         return frozenset[UnitId]().union(*map(attrgetter("units"), self.landings))
 
+    def has_landed(self, unit: UnitId) -> bool:
+        """Return True if a unit has landed, without a walk through all that have."""
+        return self._landed.has_unit(self.landings, unit)
+
     @property
     def wall_s(self) -> float:
         """Seconds that processes have worked on the run, from each one's start to its last event."""
@@ -332,7 +332,8 @@ class RunState:
 
     def list_clashes_ahead(self) -> list[ClashForeseen]:
         """Return the conflicts that are foreseen among attempts at work, and between them and the branch."""
-        at_work = {task.unit for task in self.tasks.values() if task.status == TaskStatus.RUNNING}
+        running = self.task_index.list_with_status(TaskStatus.RUNNING)
+        at_work = {self.tasks[name].unit for name in running}
         found = []
         for clash in self.foreseen_clashes:
             if at_work.issuperset((clash.unit, *clash.partners)):
@@ -359,24 +360,34 @@ class RunState:
             yield task
             task = self.tasks[task].spec.parent
 
+    @property
+    def task_index(self) -> TaskIndex:
+        """What is looked up among all tasks."""
+        return self._get_task_table().index
+
+    def watch_tasks(self) -> TableChanges:
+        """Return what the tasks that change from now on are noted in."""
+        return self._get_task_table().watch_changes()
+
+    def watch_approvals(self) -> TableChanges:
+        """Return what the questions that change from now on are noted in, by their items."""
+        if not isinstance(self.approvals, WatchedTable):
+            self.approvals = WatchedTable(self.approvals)
+        return self.approvals.watch_changes()
+
+    def _get_task_table(self) -> TaskTable:
+        """Return the tasks; those that were copied or put in as a plain dictionary become a table now."""
+        if not isinstance(self.tasks, TaskTable):
+            self.tasks = TaskTable(self.tasks)
+        return self.tasks
+
     def count_landed_below(self, task: TaskId) -> int:
         """Return how many tasks of workers below a planner's have landed."""
-        count = 0
-        for other in self.tasks.values():
-            if other.status == TaskStatus.MERGED and task in self.iterate_lineage(other.spec.parent):
-                count += 1
-        return count
+        return self.task_index.count_landed_below(task)
 
     def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
         """Yield the tasks that a planner submitted, in order."""
-        version = (self.plan_version, len(self.tasks))
-        if self._children is None or self._children.version != version:
-            names: dict[TaskId, list[TaskId]] = {}
-            for task in self.tasks.values():
-                if task.spec.parent is not None:
-                    names.setdefault(task.spec.parent, []).append(task.spec.id)
-            self._children = _ChildIndex(version, names)
-        for name in self._children.names.get(parent, ()):
+        for name in self.task_index.children.get(parent, ()):
             yield self.tasks[name]
 
     def list_receipts_on(self, tree: TreeId) -> list[Receipt]:

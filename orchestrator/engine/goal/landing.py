@@ -14,6 +14,9 @@ from orchestrator.queue.failure_rate import list_failures
 from orchestrator.queue.parallel_round import ParallelLander, ParallelOptions
 from orchestrator.queue.trial_pool import TrialPool
 
+_LOOKED_AT = 400
+"""So many of the last trials tell how often work is red: more than the verdicts that count."""
+
 
 async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPool) -> LandingResult:
     """Return one round of the queue over these tasks; what it has tested and not landed stays in the pool."""
@@ -32,7 +35,7 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPo
     options = ParallelOptions(
         lambda: context.command_slots,
         reruns=context.config.gate.reruns,
-        failures=list_failures(context.state.trials, context.state.ejections),
+        failures=list_failures(context.state.trials[-_LOOKED_AT:], context.state.ejections[-_LOOKED_AT:]),
         read_paths=read_paths,
         is_serial=not context.action_order.gathers_news,
     )

@@ -42,7 +42,7 @@ from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task,
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
 from orchestrator.engine.goal.planner_news import has_tasks_under_way
-from orchestrator.engine.merging.hot_files import describe_clashes
+from orchestrator.engine.merging.hot_files import ClashCounts, describe_clashes
 from orchestrator.engine.pending_workspace import lend_pending_workspace
 from orchestrator.engine.person_reviews import find_review_of_plan
 from orchestrator.engine.settled_start import read_settled_start
@@ -260,14 +260,14 @@ def _collect_reports(context: RunContext, state: TaskState, seen_ends: int) -> _
 
     Of tasks under way it is told only whether they have begun: how far they are changes from moment to moment.
     """
-    run = context.state
+    run, clashes, freeze_after = context.state, ClashCounts(context.state), context.config.merge.freeze_after
     ended, under_way, taken = list[TaskReport](), list[TaskReport](), list[str]()
     for child in run.iterate_children(state.spec.id):
         if child.spec.id in run.goal.hidden_tasks:
             taken.append(get_task_key(child.spec.id))
             continue
-        clashes = tuple(describe_clashes(run, child, context.config.merge.freeze_after))
-        report = build_task_report(child).model_copy(update={"clashes": clashes})
+        told = tuple(describe_clashes(clashes, child, freeze_after))
+        report = build_task_report(child).model_copy(update={"clashes": told})
         if child.status.is_terminal:
             ended.append(report.model_copy(update={"is_news": child.end_number > seen_ends}))
         else:

@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,12 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.control.stop_signals import open_stoppable_group, require_not_stopping
 from orchestrator.engine.field_guide import save_field_guide
-from orchestrator.engine.goal import actions, iterations, schedule
+from orchestrator.engine.goal import actions, iterations
 from orchestrator.engine.goal.baseline import list_actions_beside_baseline, may_plan_beside_baseline, record_baseline
-from orchestrator.engine.goal.chain_lengths import compute_chain_lengths
-from orchestrator.engine.goal.planner_news import NewsTimer
+from orchestrator.engine.goal.goal_schedule import GoalSchedule
 from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.restart import is_restart_under_way
+from orchestrator.engine.goal.schedule import ScheduleLimits
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
@@ -70,9 +70,7 @@ class GoalRun:
         self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
         self._halted: set[actions.Action] = set()
-        self._news = NewsTimer()
-        self._measured_plan = -1
-        self._chain_lengths: Mapping[TaskId, int] = {}
+        self._schedule = GoalSchedule(context.state)
         self._tasks: TaskGroup | None = None
         self._pool: TrialPool | None = None
         self._model_called = anyio.Event()
@@ -161,20 +159,19 @@ class GoalRun:
         if self._limit is not None and self._budget != self._context.config.budget:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
             self._halted.clear()
-        settings, state = self._context.config, self._context.state
-        bounds = schedule.ScheduleLimits(
+        settings = self._context.config
+        bounds = ScheduleLimits(
             self._count_attempts_at_once(),
             settings.run.max_attempts,
             finish_only=self._limit is not None,
             verifier=settings.roles.verifier,
             freeze_after=settings.merge.freeze_after,
             max_planners=settings.plan.max_planners,
-            chain_lengths=self._get_chain_lengths(),
-            woken=self._news.find_woken(state, anyio.current_time(), self._pause_s),
         )
-        wanted = schedule.list_due_actions(state, bounds, frozenset(self._busy) | self._halted)
+        busy = self._busy.keys() | self._halted
+        wanted = self._schedule.list_due_actions(bounds, busy, anyio.current_time(), self._pause_s)
         if self._is_baseline_due:
-            wanted = list_actions_beside_baseline(state, wanted, frozenset(self._busy))
+            wanted = list_actions_beside_baseline(self._context.state, wanted, frozenset(self._busy))
         return [action for action in wanted if not self._is_withdrawn(action)]
 
     def _count_attempts_at_once(self) -> int:
@@ -203,13 +200,6 @@ class GoalRun:
         if isinstance(event, SessionEnded) and self._context.state.sessions[event.session].role in _AT_WORK:
             self._wake()
 
-    def _get_chain_lengths(self) -> Mapping[TaskId, int]:
-        """Return how long a chain begins with each task; counted again only when the plan has changed."""
-        state = self._context.state
-        if self._measured_plan != state.plan_version:
-            self._measured_plan, self._chain_lengths = state.plan_version, compute_chain_lengths(state)
-        return self._chain_lengths
-
     @property
     def _pause_s(self) -> float:
         """Seconds for which what landed gathers until a planner is told of it while its other tasks are at work."""
@@ -218,7 +208,7 @@ class GoalRun:
         return 0.0
 
     def _get_news_wait_s(self) -> float:
-        wait_s = self._news.get_wait_s(anyio.current_time(), self._pause_s)
+        wait_s = self._schedule.get_wait_s(anyio.current_time(), self._pause_s)
         return math.inf if wait_s is None else wait_s
 
     def _is_withdrawn(self, action: actions.Action) -> bool:

@@ -1,9 +1,10 @@
 """The actions that are due, as a pure function of the state.
 
-`busy` are those under way.
+`busy` are those under way. `GoalSchedule` says the same without looking at every task each time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import UnionType
 
@@ -26,12 +27,7 @@ from orchestrator.engine.goal.actions import (
     VerifyTask,
     get_action_tasks,
 )
-from orchestrator.engine.goal.planner_news import (
-    concerns_planner,
-    has_new_contradiction,
-    has_tasks_under_way,
-    list_news,
-)
+from orchestrator.engine.goal.planner_news import PlannerOutlook, assess_planner
 from orchestrator.engine.merging.clash_steps import (
     choose_clash_mode,
     classify_ejection,
@@ -58,13 +54,13 @@ class ScheduleLimits:
     max_attempts: int
     finish_only: bool = False
     verifier: VerifierSettings | None = None
-    woken: frozenset[TaskId] = frozenset()
+    woken: AbstractSet[TaskId] = frozenset()
     max_planners: int = 8
     chain_lengths: Mapping[TaskId, int] = field(default_factory=dict)
     freeze_after: int = 0
 
 
-_WORK = StartAttempt | ContinueAttempt
+WORK_ACTIONS = StartAttempt | ContinueAttempt
 
 
 def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Action]) -> list[Action]:
@@ -75,26 +71,26 @@ def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Ac
     """
     if state.user_pause is not None:
         return []
-    busy_tasks = set(_list_busy_tasks(busy))
+    busy_tasks = set(iterate_busy_tasks(busy))
     wanted: list[Action] = []
     for task in state.tasks.values():
         if task.spec.rival_of == task.spec.id:
-            choice = _find_due_choice(state, task, bounds)
+            choice = find_due_choice(state, task, bounds)
             if choice is not None and busy_tasks.isdisjoint(choice.rivals):
                 wanted.append(choice)
         if task.status.is_terminal:
             continue
-        if task.spec.id not in busy_tasks and (action := _find_next_action(state, task, bounds)) is not None:
+        if task.spec.id not in busy_tasks and (action := find_next_action(state, task, bounds)) is not None:
             wanted.append(action)
-        if _is_verification_due(task, bounds) and (verifying := VerifyTask(task.spec.id)) not in busy:
+        if needs_verification(task, bounds) and (verifying := VerifyTask(task.spec.id)) not in busy:
             wanted.append(verifying)
     wanted = _hold_planners_back(state, wanted, busy)
     wanted = _hold_clashing_back(state, wanted, busy, bounds.freeze_after)
     if state.is_draining or bounds.finish_only:
-        wanted = [action for action in wanted if _finishes_work(state, action)]
-    wanted = _limit_actions(wanted, busy, _WORK, bounds.max_workers, bounds.chain_lengths)
+        wanted = [action for action in wanted if finishes_work(state, action)]
+    wanted = _limit_actions(wanted, busy, WORK_ACTIONS, bounds.max_workers, bounds.chain_lengths)
     wanted = _limit_actions(wanted, busy, PlanRound, bounds.max_planners, bounds.chain_lengths)
-    return [*wanted, *_list_landing(state, busy)]
+    return [*wanted, *list_landing(state, busy)]
 
 
 def _hold_clashing_back(
@@ -105,7 +101,7 @@ def _hold_clashing_back(
     if not files:
         return wanted
     begun = [action.task for action in busy if isinstance(action, StartAttempt)]
-    waiting = FileQueue(state, files, begun)
+    waiting = FileQueue(state, files, begun, state.tasks.values())
     kept = []
     for action in wanted:
         if not isinstance(action, StartAttempt) or waiting.admit_task(state.tasks[action.task]):
@@ -113,18 +109,19 @@ def _hold_clashing_back(
     return kept
 
 
-def _list_busy_tasks(busy: frozenset[Action]) -> Iterator[TaskId]:
+def iterate_busy_tasks(busy: AbstractSet[Action]) -> Iterator[TaskId]:
     """Yield the tasks about which nothing else can begin; a verifier is at work beside whatever else is done."""
     for action in busy:
         if not isinstance(action, VerifyTask):
             yield from get_action_tasks(action)
 
 
-def _is_verification_due(task: TaskState, bounds: ScheduleLimits) -> bool:
+def needs_verification(task: TaskState, bounds: ScheduleLimits) -> bool:
+    """Return True if a verifier has to begin or go on with a task."""
     return bounds.verifier is not None and is_verification_due(bounds.verifier, task)
 
 
-def _finishes_work(state: RunState, action: Action) -> bool:
+def finishes_work(state: RunState, action: Action) -> bool:
     """Return True if an action needs no new work: it only judges or ends what is there."""
     if isinstance(action, VerifyTask):
         return state.tasks[action.task].status == TaskStatus.JUDGING
@@ -154,7 +151,13 @@ def _rank_action(action: Action, chain_lengths: Mapping[TaskId, int]) -> tuple[b
     return not isinstance(action, ContinueAttempt), -longest
 
 
-def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+def find_next_action(
+    state: RunState, task: TaskState, bounds: ScheduleLimits, outlook: PlannerOutlook | None = None
+) -> Action | None:
+    """Return what is to be done about a task that has not ended, whatever is under way; None while it waits.
+
+    `outlook` is that of a planner, where it is known already.
+    """
     name = task.spec.id
     match task.status:
         case TaskStatus.PLANNED:
@@ -162,7 +165,7 @@ def _find_next_action(state: RunState, task: TaskState, bounds: ScheduleLimits) 
         case TaskStatus.PLANNING:
             return PlanRound(name)
         case TaskStatus.WAITING:
-            return _wake_planner(state, task, bounds)
+            return _wake_planner(task, bounds, outlook or assess_planner(state, task))
         case TaskStatus.RUNNING:
             return ContinueAttempt(name)
         case TaskStatus.JUDGING:
@@ -183,25 +186,23 @@ def _hold_planners_back(state: RunState, wanted: list[Action], busy: frozenset[A
     return [action for action in wanted if not (isinstance(action, PlanRound) and action.task in ending)]
 
 
-def _wake_planner(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
+def _wake_planner(task: TaskState, bounds: ScheduleLimits, outlook: PlannerOutlook) -> Action | None:
     """Return the next round of a planner whose tasks are at work, or the end of its slice; None while it waits on.
 
     It is woken at once when nothing of it is under way any more, and when something ended otherwise than it should.
     """
-    is_quiet, is_contradicted = not has_tasks_under_way(state, task), has_new_contradiction(state, task)
-    if task.is_finished and not is_contradicted and not any(map(concerns_planner, list_news(state, task))):
+    is_quiet, is_contradicted = outlook.is_quiet, outlook.is_contradicted
+    if task.is_finished and not is_contradicted and not outlook.has_concerns:
         return CloseSlice(task.spec.id) if is_quiet else None
-    if is_quiet or is_contradicted or task.spec.id in bounds.woken:
+    if is_quiet or is_contradicted or task.spec.id in bounds.woken or outlook.has_failures:
         return PlanRound(task.spec.id)
-    if all(child.status.is_reached for child in list_news(state, task)):
-        return None
-    return PlanRound(task.spec.id)
+    return None
 
 
 def _judge_when_verified(task: TaskState, bounds: ScheduleLimits) -> Action | None:
     """Return the judging of an attempt, once the tests of its verifier are there if it has anything to be tested."""
     has_result = task.candidate is not None and task.ends[-1].exit == Exit.FINISHED
-    if has_result and _is_verification_due(task, bounds):
+    if has_result and needs_verification(task, bounds):
         return None
     return JudgeAttempt(task.spec.id)
 
@@ -235,7 +236,7 @@ def _explain_rejection(state: RunState, item: str) -> str | None:
     return None
 
 
-def _find_due_choice(state: RunState, first: TaskState, bounds: ScheduleLimits) -> ChooseRival | None:
+def find_due_choice(state: RunState, first: TaskState, bounds: ScheduleLimits) -> ChooseRival | None:
     """Return the choice among the first of rivals and the others, once each has passed or ended; None until then."""
     rivals, passed = list_rivals(state, first), list[TaskId]()
     for rival in rivals:
@@ -330,17 +331,15 @@ def _end_lost_clash(task: TaskState, reason: str, cause: EndCause) -> EndTask:
     return EndTask(task.spec.id, TaskStatus.REJECTED, text, classify_ejection(list_clashes(task)[-1]))
 
 
-def _list_landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
+def list_landing(state: RunState, busy: AbstractSet[Action]) -> Iterator[LandTasks]:
+    """Yield the landing of all that is queued and may land, unless one is under way."""
     if any(isinstance(action, LandTasks) for action in busy):
         return
     queued = []
-    for task in state.tasks.values():
-        if (
-            task.status == TaskStatus.QUEUED
-            and task.ejection is None
-            and not task.waits_for_choice
-            and not _is_unanswered(state, build_landing_item(task.unit))
-        ):
-            queued.append(task.spec.id)
+    for name in state.task_index.list_with_status(TaskStatus.QUEUED):
+        task = state.tasks[name]
+        is_ready = task.ejection is None and not task.waits_for_choice
+        if is_ready and not _is_unanswered(state, build_landing_item(task.unit)):
+            queued.append(name)
     if queued:
         yield LandTasks(tuple(queued))

@@ -195,12 +195,15 @@ def _list_new_votes(state: TaskState, evidence: VerdictEvidence) -> tuple[LensVo
 
 def _list_parallel(run: RunState, state: TaskState) -> tuple[Task, ...]:
     """Return the tasks that are at work beside one, or still to come, without its rivals."""
-    specs = {name: task.spec for name, task in run.tasks.items()}
     unfinished = []
-    for task in run.tasks.values():
+    for name in run.task_index.list_owners():
+        task = run.tasks[name]
         is_rival = task.spec.rival_of is not None and task.spec.rival_of == state.spec.rival_of
         if not (task.status.is_terminal or is_rival):
             unfinished.append(task.spec)
+    if not unfinished:
+        return ()
+    specs = {name: task.spec for name, task in run.tasks.items()}
     return list_parallel_tasks(state.spec, specs, unfinished)
 
 

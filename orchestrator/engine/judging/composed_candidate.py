@@ -74,7 +74,7 @@ async def _compose_tested_heads(context: RunContext, tip: CommitId, units: Seque
 
 async def _compose_recorded_head(context: RunContext, tip: CommitId, units: Sequence[UnitId]) -> ComposedHead:
     """Return the union of units on the tip, without those that have landed already."""
-    waiting = [unit for unit in units if unit not in context.state.landed_units]
+    waiting = [unit for unit in units if not context.state.has_landed(unit)]
     composer = build_landing_composer(context, list(map(parse_unit_task, waiting)))
     union = await composer.compose_union(tip, waiting)
     if isinstance(union, UnitConflict):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.ids import TaskId, UnitId, build_landing_item
+from orchestrator.domain.ids import TaskId, UnitId, build_landing_item, parse_unit_task
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
 
@@ -23,13 +23,21 @@ class PassedCandidates:
 
     def list_waiting(self, state: RunState, task: TaskId) -> tuple[TaskState, ...]:
         """Return the other tasks that are likely to land before a task: those in the queue, and those under review."""
+        self._forget_ended(state)
         waiting = {found.unit: found for found in _iterate_waiting(state, self._units) if found.spec.id != task}
         known = [waiting.pop(unit) for unit in self._units if unit in waiting]
         return (*waiting.values(), *known)
 
+    def _forget_ended(self, state: RunState) -> None:
+        for unit in tuple(self._units):
+            task = state.tasks.get(parse_unit_task(unit))
+            if task is None or task.status.is_terminal:
+                del self._units[unit]
+
 
 def _iterate_waiting(state: RunState, passed: dict[UnitId, None]) -> Iterator[TaskState]:
-    for task in state.tasks.values():
+    for name in state.task_index.list_with_status(TaskStatus.JUDGING, TaskStatus.QUEUED):
+        task = state.tasks[name]
         is_reviewed = task.status == TaskStatus.JUDGING and task.verdict is None and task.unit in passed
         is_queued = task.status == TaskStatus.QUEUED and task.ejection is None
         answer = state.approvals.get(build_landing_item(task.unit))

@@ -66,8 +66,10 @@ class UnionGate:
 
     def _has_provisional_verdict(self) -> bool:
         """Return True if the tests of a candidate that waits for its landing were only looked at by a selection."""
-        for task in self.context.state.tasks.values():
-            if task.status == TaskStatus.QUEUED and task.verdict and task.verdict.verdict.is_provisional:
+        state = self.context.state
+        for name in state.task_index.list_with_status(TaskStatus.QUEUED):
+            given = state.tasks[name].verdict
+            if given is not None and given.verdict.is_provisional:
                 return True
         return False
 
@@ -85,7 +87,7 @@ class _UnionJudge:
 
     async def add_evidence(self, result: GateResult) -> GateResult:
         """Return the green result with what the base's tests and the traces of the runs say."""
-        grants = tuple(chain.from_iterable(task.spec.grants for task in self.context.state.tasks.values()))
+        grants = self.context.state.task_index.list_grants()
         evolution = TestEvolution(self.change.changes.files, grants)
         judge = BaseTestsJudge(self.context, self.change, grants, evolution, self.purpose)
         held = await judge.judge_change(result.difference, selects=False)
@@ -104,6 +106,7 @@ class _UnionJudge:
         newcomers = await find_newcomers(context, change.base, change.tree, change.changes.files)
         facts = ChangeFacts(grants=grants, difference=result.difference, newcomers=newcomers)
         found = await to_thread.run_sync(check_change, facts)
-        planned = tuple(chain.from_iterable(task.plan_grants for task in context.state.tasks.values()))
+        granted = (context.state.tasks[name] for name in context.state.task_index.list_granted())
+        planned = tuple(chain.from_iterable(task.plan_grants for task in granted))
         receipts = context.list_receipts(result.receipts)
         return (*found, *await find_trace_findings(context, change, planned, receipts, self.purpose))

@@ -89,10 +89,11 @@ class ClashProbe:
 
 
 def _list_work(state: RunState) -> Iterator[_Work]:
-    for task in state.tasks.values():
+    for name in state.task_index.list_with_status(TaskStatus.RUNNING):
+        task = state.tasks[name]
         attempt = task.attempt
         session = state.sessions.get(attempt.session) if attempt else None
-        if task.status == TaskStatus.RUNNING and attempt and session and session.tree:
+        if attempt and session and session.tree:
             yield _Work(task.unit, attempt.base, session.tree)
 
 

@@ -1,7 +1,8 @@
 """Files in which work keeps clashing: tasks that name one are at work one after the other. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
 from orchestrator.domain.ids import TaskId, build_landing_item, parse_unit_task
 from orchestrator.domain.run.state import RunState, TaskState
@@ -10,17 +11,38 @@ from orchestrator.domain.run.task import TaskStatus
 
 def find_hot_files(state: RunState, freeze_after: int) -> frozenset[str]:
     """Return the files in which candidates of two tasks or more clashed so often; none where that is 0."""
-    if not freeze_after or len(state.ejections) < freeze_after:
-        return frozenset()
-    tasks: dict[str, set[TaskId]] = {}
-    for ejection in state.ejections:
-        for path in ejection.conflict:
-            tasks.setdefault(path, set()).add(parse_unit_task(ejection.unit))
-    found = []
-    for path, count in state.list_clashing_files():
-        if count >= freeze_after and len(tasks[path]) > 1:
-            found.append(path)
-    return frozenset(found)
+    return ClashCounts(state).find_hot_files(freeze_after)
+
+
+class ClashCounts:
+    """How often candidates clashed in each file, counted on from where it was counted to."""
+
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self._counted = 0
+        self._found: tuple[int, frozenset[str]] = (0, frozenset())
+        self._counts: Counter[str] = Counter()
+        self._tasks: dict[str, set[TaskId]] = {}
+
+    def find_hot_files(self, freeze_after: int) -> frozenset[str]:
+        """Return the files in which candidates of two tasks or more clashed so often; none where that is 0."""
+        if freeze_after == self._found[0] and self._counted == len(self._state.ejections):
+            return self._found[1]
+        for ejection in islice(self._state.ejections, self._counted, None):
+            self._counts.update(ejection.conflict)
+            for path in ejection.conflict:
+                self._tasks.setdefault(path, set()).add(parse_unit_task(ejection.unit))
+        self._counted = len(self._state.ejections)
+        found = set[str]()
+        for path, count in self._counts.items():
+            if freeze_after and count >= freeze_after and len(self._tasks[path]) > 1:
+                found.add(path)
+        self._found = (freeze_after, frozenset(found))
+        return self._found[1]
+
+    def get_count(self, path: str) -> int:
+        """Return how often candidates had clashed in a file when hot files were looked for last."""
+        return self._counts[path]
 
 
 def list_named_files(task: TaskState, files: Collection[str]) -> Iterator[str]:
@@ -33,18 +55,18 @@ def list_named_files(task: TaskState, files: Collection[str]) -> Iterator[str]:
             yield file
 
 
-def describe_clashes(state: RunState, task: TaskState, freeze_after: int) -> Iterator[str]:
+def describe_clashes(clashes: ClashCounts, task: TaskState, freeze_after: int) -> Iterator[str]:
     """Yield what the planner of a task has to know of where its work clashed, and of files that it has to wait for."""
-    hot = find_hot_files(state, freeze_after)
+    hot = clashes.find_hot_files(freeze_after)
     counts: Counter[str] = Counter()
     for ejection in task.ejections:
         counts.update(ejection.conflict)
     for path, count in sorted(counts.items()):
         yield f"its work clashed {count} times in {path} with what had landed"
-    totals = dict(state.list_clashing_files())
     for path in list_named_files(task, hot):
+        count = clashes.get_count(path)
         yield (
-            f"work of several tasks clashed {totals[path]} times in {path}: tasks that name it are at work one after "
+            f"work of several tasks clashed {count} times in {path}: tasks that name it are at work one after "
             "the other; cut the work so that one task owns that file, or have one divide the file first"
         )
 
@@ -52,14 +74,16 @@ def describe_clashes(state: RunState, task: TaskState, freeze_after: int) -> Ite
 class FileQueue:
     """The tasks that may begin an attempt although work keeps clashing in files that they name.
 
-    `files` are those files, `begun` the tasks whose attempts are beginning right now.
+    `files` are those files, `begun` the tasks whose attempts are beginning right now, `tasks` all that may name a file.
     """
 
-    def __init__(self, state: RunState, files: frozenset[str], begun: Collection[TaskId]) -> None:
+    def __init__(
+        self, state: RunState, files: frozenset[str], begun: Collection[TaskId], tasks: Iterable[TaskState]
+    ) -> None:
         self._files = files
         self._taken: set[str] = set()
         if files:
-            for task in state.tasks.values():
+            for task in tasks:
                 if task.spec.id in begun or _is_under_way(state, task):
                     self._taken.update(list_named_files(task, files))
 

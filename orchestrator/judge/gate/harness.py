@@ -1,7 +1,6 @@
 """The gate: what the run's checks say of a tree, as the difference to the base."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import chain
 
 from anyio import to_thread
 
@@ -216,7 +215,7 @@ class HarnessGate:
 
         What the plan lets any of its tasks do counts: a tree may hold the work of many.
         """
-        grants = tuple(chain.from_iterable(task.spec.grants for task in self._ledger.state.tasks.values()))
+        grants = self._ledger.state.task_index.list_grants()
         if self._read_changes is not None:
             evolution = TestEvolution(await self._read_changes(tree), grants)
             exclude = changed_test_ids.exclude_evolved_tests

@@ -134,8 +134,7 @@ class GuardPlanner:
         return tree == self._ledger.state.run.base_tree
 
     def _has_run(self, spec: CheckSpec, tree: TreeId) -> bool:
-        receipts = self._ledger.state.receipts.values()
-        return any((receipt.command, receipt.tree) == (spec.run, tree) for receipt in receipts)
+        return any(receipt.command == spec.run for receipt in self._ledger.state.list_receipts_on(tree))
 
     async def _build_plan(
         self, modules: Sequence[str], base: tuple[GuardReport, ...], *, has_canaries: bool
@@ -149,7 +148,7 @@ class GuardPlanner:
     def _find_base_receipt(self, spec: CheckSpec, environment: str, narrows: str | None) -> Receipt | None:
         """Return the newest receipt of the same command on the base, whatever the check's id is."""
         place = (self._ledger.state.run.base_tree, environment)
-        for receipt in reversed([*self._ledger.state.receipts.values()]):
+        for receipt in reversed(self._ledger.state.list_receipts_on(place[0])):
             is_same = receipt.command == spec.run
             if narrows is not None:
                 is_same = receipt.check == narrows

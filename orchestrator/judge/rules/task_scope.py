@@ -51,9 +51,11 @@ def list_parallel_tasks(task: Task, tasks: Mapping[TaskId, Task], live: Sequence
     own = _collect_ancestors(task, tasks)
     parallel = []
     for other in live:
+        if not other.paths:
+            continue
         line = _collect_ancestors(other, tasks)
         is_related = other.id in own or task.id in line
-        if other.paths and not (is_related or _depends_on(own, line, tasks) or _depends_on(line, own, tasks)):
+        if not (is_related or _depends_on(own, line, tasks) or _depends_on(line, own, tasks)):
             parallel.append(other)
     return tuple(parallel)
 

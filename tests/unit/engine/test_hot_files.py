@@ -7,7 +7,7 @@ from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, Task, TaskStatus
 from orchestrator.engine.goal.actions import Action, ContinueAttempt, StartAttempt
 from orchestrator.engine.goal.schedule import ScheduleLimits, list_due_actions
-from orchestrator.engine.merging.hot_files import describe_clashes, find_hot_files
+from orchestrator.engine.merging.hot_files import ClashCounts, describe_clashes, find_hot_files
 
 A, B, C = TaskId("a"), TaskId("b"), TaskId("c")
 HOT = "src/shop.py"
@@ -60,8 +60,8 @@ def test_a_task_that_changed_a_hot_file_without_naming_it_waits_as_well() -> Non
 def test_planners_are_told_where_work_clashes_and_what_to_do() -> None:
     clashed = task(A, TaskStatus.REJECTED).model_copy(update={"ejections": (clash(A),)})
     state = run(clashed, task(B))
-    assert len(list(describe_clashes(state, clashed, 2))) == 2
-    (told,) = describe_clashes(state, state.tasks[B], 2)
+    assert len(list(describe_clashes(ClashCounts(state), clashed, 2))) == 2
+    (told,) = describe_clashes(ClashCounts(state), state.tasks[B], 2)
     assert "clashed 2 times in src/shop.py: tasks that name it are at work one after the other" in told
 
 
