@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from orchestrator.domain.recipe.model import Recipe
     from orchestrator.migrate.scope.planning import WorkFilter
 
-_GC_THRESHOLDS = (5_000, 10, 200)
+GC_THRESHOLDS = (5_000, 10, 200)
 """New objects before a collection of the youngest, and how many of those and of the next come before a full one.
 
 A full one stops hundreds of agents for 0.4 s: with Python's usual figures every few seconds, with these every hour.
@@ -96,7 +96,7 @@ async def work_on_run(location: RunLocation, watcher: RunWatcher | None = None) 
     Raises:
         RunLocked: another process works on it.
     """
-    gc.set_threshold(*_GC_THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)
     async with open_run(location, watcher) as context:
         try:
             await _record_repository_move(context)

@@ -174,7 +174,10 @@ async def _open_journal(
     location: RunLocation, watcher: RunWatcher | None, overrides: RunOverrides, stack: AsyncExitStack
 ) -> Journal:
     crash_point("engine.before-claim")
-    journal = await to_thread.run_sync(overrides.open_journal, location.directory.path, SystemClock())
+    open_journal = overrides.open_journal
+    if open_journal is Journal:
+        open_journal = partial(Journal, known=location.known)
+    journal = await to_thread.run_sync(open_journal, location.directory.path, SystemClock())
     crash_point("engine.after-claim")
     stack.callback(journal.close)
     if journal.state.started is not None:

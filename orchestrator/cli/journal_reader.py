@@ -49,7 +49,7 @@ def read_state_tolerantly(directory: RunDirectory) -> Iterator[RunState]:
         DamagedJournal: at the end of the block.
     """
     with open_run_journal(directory) as store:
-        state, damage, _ = derive_state(store)
+        state, damage, *_ = derive_state(store)
     if state.started is not None:
         yield state
     if damage:

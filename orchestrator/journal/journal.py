@@ -21,7 +21,7 @@ from orchestrator.domain.text.encoding import make_encodable
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
 from orchestrator.journal.event_redaction import escape_surrogates, redact_event
 from orchestrator.journal.full_text.search import search_events
-from orchestrator.journal.state.derivation import derive_whole_state
+from orchestrator.journal.state.derivation import DerivedState, derive_whole_state
 from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.event_store import EventStore
 from orchestrator.ports.journal_search import SearchHit
@@ -62,9 +62,16 @@ class Journal:
     so no effect can follow an intent that was not recorded.
 
     Nothing that `redactor` finds is folded, written or told to anybody. It is put in when the run's settings are known.
+    `known` is a state that this process has read of the journal before, and leaves to it: only what follows is read.
     """
 
-    def __init__(self, directory: Path, clock: Clock, redactor: Redactor = PATTERN_REDACTOR) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        redactor: Redactor = PATTERN_REDACTOR,
+        known: DerivedState | None = None,
+    ) -> None:
         create_private_directory(directory)
         self._store = EventStore.open_writer(directory / "journal.db")
         self.epoch = self._store.claim_writer()
@@ -74,7 +81,7 @@ class Journal:
         self.redactor = redactor
         self._clock = clock
         self._ahead_s = self._clock_ahead_s()
-        derived = derive_whole_state(self._store)
+        derived = derive_whole_state(self._store, known)
         self.state: RunState = derived.state
         """The fold of everything appended so far; to be read only."""
         self.unread = derived.unread
@@ -84,6 +91,8 @@ class Journal:
         self._turn = anyio.Lock(fast_acquire=True)
         self._failure: OrchestrateError | None = None
         self._project_at = float("-inf")
+        if self.state.seq:  # whoever waits for an engine that goes on waits for its first action, not for this
+            self._project_at = clock.read_monotonic_s() + _PROJECT_EVERY_S
         self._stopping = anyio.Event()
         self._staged = anyio.Event()
         self.listeners: list[EventListener] = []

@@ -5,7 +5,7 @@ An engine is a process of its own, which outlives whoever started it.
 
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from getpass import getuser
 from typing import Any
 from uuid import uuid4
@@ -24,7 +24,7 @@ from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
 from orchestrator.journal.journal import SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
-from orchestrator.journal.state.derivation import read_state
+from orchestrator.journal.state.derivation import DerivedState, read_state, read_whole_state
 from orchestrator.project.options import Options, open_places, resolve_script_paths
 from orchestrator.project.secrets import build_redactor, require_secret_free_values
 from orchestrator.run_control.notifications import has_pending_notifications
@@ -59,6 +59,8 @@ class RunLocation:
     repository: GitRepository
     state: StateDirectory
     directory: RunDirectory
+    known: DerivedState | None = field(default=None, repr=False, compare=False)
+    """The run as it was read when it was located, for whoever works on it."""
 
 
 def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunState]:
@@ -68,11 +70,11 @@ def find_run(options: Options, wanted: str | None) -> tuple[RunLocation, RunStat
         UsageProblem: there is no such run, or it stopped before its first event.
     """
     repository, state = open_places(options)
-    location = RunLocation(repository, state, state.find_run(wanted))
-    found = read_state(location.directory.journal)
-    if found.started is None:
-        raise UsageProblem(f"run {location.directory.run} stopped before its first event: start it anew")
-    return location, found
+    directory = state.find_run(wanted)
+    known = read_whole_state(directory.journal)
+    if known.state.started is None:
+        raise UsageProblem(f"run {directory.run} stopped before its first event: start it anew")
+    return RunLocation(repository, state, directory, known), known.state
 
 
 def prepare_resume(options: Options, wanted: str | None, *, may_reopen: bool = True) -> tuple[RunLocation, RunState]:

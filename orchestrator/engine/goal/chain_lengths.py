@@ -63,6 +63,8 @@ class ChainLengths:
 
     def take_changes(self, names: Iterable[TaskId]) -> list[TaskId]:
         """Return the tasks whose lengths may be others after these tasks were added, changed or removed."""
+        if not self._needed:
+            return self._measure_all(names)
         touched = dict.fromkeys(touched for name in names for touched in self._iterate_touched(name))
         if not touched:
             return []
@@ -73,6 +75,19 @@ class ChainLengths:
         self._has_circle = True
         self.lengths = dict(compute_chain_lengths(self._state))
         return list(self.lengths)
+
+    def _measure_all(self, names: Iterable[TaskId]) -> list[TaskId]:
+        """Measure all chains for the first time."""
+        for name in names:
+            if name in self._state.tasks:
+                self._needed[name] = _list_needed(self._state.tasks[name])
+        self.lengths = dict(compute_chain_lengths(self._state))
+        self._has_circle = any(self._measure_task(name) != length for name, length in self.lengths.items())
+        return list(self.lengths)
+
+    def _measure_task(self, name: TaskId) -> int:
+        following = _list_following(self._state, name)
+        return 1 + max((self.lengths.get(other, 0) for other in following), default=0)
 
     def _iterate_touched(self, name: TaskId) -> Iterator[TaskId]:
         """Yield the tasks whose chains a change of one task may change at once; none if its place is as it was."""
@@ -107,8 +122,7 @@ class ChainLengths:
         changed: dict[TaskId, None] = {}
         while pending:
             _, name = heapq.heappop(pending)
-            following = _list_following(self._state, name)
-            length = 1 + max((self.lengths.get(other, 0) for other in following), default=0)
+            length = self._measure_task(name)
             if length > most:
                 return None
             if length != self.lengths.get(name):

@@ -1,5 +1,8 @@
 """The state that a journal file folds to, from its snapshot if it has one that fits, else from its first event."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,28 +18,45 @@ from orchestrator.journal.storage.problems import DamagedJournal, UnusableJourna
 class DerivedState(NamedTuple):
     """A state, and what kept it from going further: None when it is that of the whole journal.
 
-    Events up to `unread` were not looked at, because a snapshot stood for them.
+    Events up to `unread` were not looked at, because a snapshot stood for them. `total` is the sum of the last event of
+    a state that is to be gone on from.
     """
 
     state: RunState
     damage: DamagedJournal | None = None
     unread: int = 0
+    total: bytes = b""
 
 
-def derive_state(reader: EventReader) -> DerivedState:
-    """Return the state as far as the journal can be read.
+def derive_state(reader: EventReader, known: DerivedState | None = None) -> DerivedState:
+    """Return the state as far as the journal can be read; one that is `known` goes on in place, if it is of its events.
 
     Raises:
         JournalProblem: it cannot be used at all, or holds events of a newer program.
     """
-    state = load_base_state(reader)
-    unread = state.seq
+    if known is not None and known.total and reader.has_event(known.state.seq, known.total):
+        state, unread = known.state, known.unread
+    else:
+        state = load_base_state(reader)
+        unread = state.seq
     try:
-        for recorded in reader.read_events(after=unread):
+        for recorded in reader.read_events(after=state.seq):
             apply_read_event(reader.path, state, recorded)
     except DamagedJournal as damage:
         return DerivedState(state, damage, unread)
     return DerivedState(state, None, unread)
+
+
+@contextmanager
+def _hold_collector() -> Iterator[None]:
+    """Let no garbage be looked for in the block: all that it makes is kept, and looking costs as much as making it."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
 
 
 def load_base_state(reader: EventReader) -> RunState:
@@ -45,21 +65,22 @@ def load_base_state(reader: EventReader) -> RunState:
     Raises:
         JournalProblem: the journal cannot be used at all.
     """
-    kept = snapshot.load_snapshot(reader.path.parent)
+    with _hold_collector():
+        kept = snapshot.load_snapshot(reader.path.parent)
     return kept[0] if kept and reader.has_event(kept[0].seq, kept[1]) else RunState()
 
 
-def derive_whole_state(reader: EventReader) -> DerivedState:
-    """Return the state of the whole journal.
+def derive_whole_state(reader: EventReader, known: DerivedState | None = None) -> DerivedState:
+    """Return the state of the whole journal, see `derive_state`.
 
     Raises:
         Damaged: the journal cannot be read to its end.
         JournalProblem: it cannot be used at all, or holds events of a newer program.
     """
-    derived = derive_state(reader)
+    derived = derive_state(reader, known)
     if derived.damage:
         raise derived.damage
-    return derived
+    return derived._replace(total=reader.find_sum(derived.state.seq, derived.state.last_at))
 
 
 def read_state(journal: Path) -> RunState:
@@ -68,8 +89,17 @@ def read_state(journal: Path) -> RunState:
     Raises:
         JournalProblem: it cannot be read to its end.
     """
+    return read_whole_state(journal).state
+
+
+def read_whole_state(journal: Path) -> DerivedState:
+    """Return the state of a journal file so that it can be gone on from.
+
+    Raises:
+        JournalProblem: it cannot be read to its end.
+    """
     with EventReader.open_reader(journal) as reader:
-        return derive_whole_state(reader).state
+        return derive_whole_state(reader)
 
 
 def apply_read_event(path: Path, state: RunState, recorded: RecordedEvent) -> None:
