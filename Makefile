@@ -37,6 +37,8 @@ bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.first_call
 	$(BIN)/python -m bench.step
 	$(BIN)/python -m bench.journal
+	$(BIN)/python -m bench.resume
+	$(BIN)/python -m bench.many_tasks
 	$(BIN)/python -m bench.hands
 	$(BIN)/python -m bench.watch
 	$(BIN)/python -m bench.workspace
