@@ -40,7 +40,7 @@ from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.project.options import Options
 from orchestrator.redact.redactor import PATTERN_REDACTOR
-from orchestrator.report.run.result import render_status_json
+from orchestrator.report.run.status_projection import StatusProjection
 from tests.running.projects import calculator, git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, write_script, writes
 
@@ -110,6 +110,7 @@ class LargeRun:
             self._apply_events(parts.copy_plan(number))
         for number in range(1, max(2, self._next // 4)):
             self._apply_events(parts.copy_work(number))
+        self.status = StatusProjection(Path("journal.db"))
         self._schedule = GoalSchedule(self.state)
         self._busy = frozenset(self._schedule.list_due_actions(LIMITS, frozenset()))
 
@@ -148,7 +149,7 @@ def _measure_sizes(runs: dict[int, LargeRun]) -> Round:
         figures[f"event at {size:,}, µs"], figures[f"wake-up at {size:,}, µs"] = run.measure_slice()
     for size, run in runs.items():
         begun = time.process_time()
-        render_status_json(run.state, Path("journal.db"))
+        run.status.render_json(run.state)
         figures[f"status at {size:,}, ms"] = (time.process_time() - begun) * 1000
     first, last = min(runs), max(runs)
     for name in ("event", "wake-up"):

@@ -62,7 +62,8 @@ from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
 from orchestrator.queue.pr_branch import LandingFence
-from orchestrator.report.run.result import STATUS_PROJECTION, render_status_json
+from orchestrator.report.run.result import STATUS_PROJECTION
+from orchestrator.report.run.status_projection import StatusProjection
 from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
@@ -183,7 +184,7 @@ async def _open_journal(
     if journal.state.started is not None:
         journal.redactor = await to_thread.run_sync(build_redactor, LiveConfig(journal.state).current)
     stack.callback(JournalMaintenance(journal).close)
-    journal.projections[STATUS_PROJECTION] = partial(render_status_json, journal=location.directory.journal)
+    journal.projections[STATUS_PROJECTION] = StatusProjection(location.directory.journal).render_json
     if watcher:
         journal.listeners.append(watcher.on_event_recorded)
         watcher.on_run_opened(journal.state)

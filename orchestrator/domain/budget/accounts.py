@@ -79,6 +79,10 @@ class Accounts:
         is_from_planner = not self._get_configured_limit(state.tasks[task].spec).usd and not is_from_recipe
         return Account(name, limit, *used, reserved, seconds, is_task=True, is_from_planner=is_from_planner)
 
+    def has_reserved(self, task: TaskId) -> bool:
+        """Return True if calls are open that are reserved to a task, or to one below it."""
+        return task in self._reserved_by_node
+
     def get_task_limit(self, task: TaskId) -> Limit:
         """Return the tighter of two limits of a task: the configuration's and its planner's."""
         spec = self._state.tasks[task].spec

@@ -209,15 +209,17 @@ def render_status_json(state: RunState, journal: Path) -> str:
     return json.dumps(build_status(state, journal).as_object(), ensure_ascii=False)
 
 
-def build_status(state: RunState, journal: Path, is_at_work: bool | None = None) -> model.RunStatus:
+def build_status(
+    state: RunState, journal: Path, is_at_work: bool | None = None, *, has_plan: bool = True
+) -> model.RunStatus:
     """Return where a run stands; its reader fills in `is_live` and `disk`. For `is_at_work` see `find_condition`."""
-    accounts = build_accounts(state)
+    accounts, tasks = build_accounts(state), state.tasks.values() if has_plan else ()
     return model.RunStatus(
         **build_run_result(state, journal, is_at_work).copy_fields(),
         seq=state.seq,
         budget=build_budgets(state),
         unlimited=may_spend_without_limit(state),
-        plan=tuple(_build_task(state, task, accounts) for task in state.tasks.values()),
+        plan=tuple(build_planned_task(state, task, accounts) for task in tasks),
         file_status=Counter(file.status for file in state.migration.files.values()),
         steps=state.migration.step_seconds,
         trials=len(state.trials),
@@ -246,7 +248,8 @@ def _build_burndown(state: RunState) -> Burndown | None:
     return build_burndown(state)
 
 
-def _build_task(state: RunState, task: TaskState, accounts: Accounts) -> model.PlannedTask:
+def build_planned_task(state: RunState, task: TaskState, accounts: Accounts) -> model.PlannedTask:
+    """Return a task with what became of it."""
     spec = task.spec
     usage = state.spend.by_task.get(spec.id, Usage())
     return model.PlannedTask(
