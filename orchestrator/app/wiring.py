@@ -119,7 +119,6 @@ async def open_run(
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(location.directory.hold_lock())
         journal = await _open_journal(location, watcher, overrides, stack)
-        await stack.enter_async_context(flush_beside(journal))
         epoch = await _raise_fence(location, journal)
         await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
         live = LiveConfig(journal.state)
@@ -184,6 +183,7 @@ async def _open_journal(
     if journal.state.started is not None:
         journal.redactor = await to_thread.run_sync(build_redactor, LiveConfig(journal.state).current)
     stack.callback(JournalMaintenance(journal).close)
+    await stack.enter_async_context(flush_beside(journal))
     journal.projections[STATUS_PROJECTION] = StatusProjection(location.directory.journal).render_json
     if watcher:
         journal.listeners.append(watcher.on_event_recorded)

@@ -28,12 +28,13 @@ from orchestrator.hands.policy_resolution import (
 )
 from orchestrator.hands.private_copies.sharing_plan import SharingPlan, prepare_sharing
 from orchestrator.hands.private_copies.stale_outputs import select_stale_outputs
+from orchestrator.hands.refusals import convert_host_errors
 from orchestrator.hands.sandbox.backend import WORKTREES_FOLDER, HostPaths
 from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.watch.change_watch import ChangeWatcher
 from orchestrator.hands.watch.checkout_reports import CheckoutReports
-from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost, convert_host_errors
+from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.checkouts.change_reports import ChangeReports

@@ -1,8 +1,8 @@
 """A workspace on this host: a leased checkout, commands in a sandbox around it, files from outside."""
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
+from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
 from orchestrator.hands.execution.command_slots import CommandSlots
 from orchestrator.hands.files import shadow_git, workspace_files
@@ -21,6 +21,7 @@ from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.private_copies.borrowed_places import build_borrowed_places
 from orchestrator.hands.private_copies.sharing_plan import SharingPlan
+from orchestrator.hands.refusals import NO_REGISTRIES, convert_host_errors, describe_refused_tier
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.hands.watch.change_watch import ChangeWatcher, WatchedTree
@@ -28,7 +29,7 @@ from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Sn
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
 from worktrees.checkouts.pool import WorktreePool
 from worktrees.checkouts.worktree import Worktree
-from worktrees.errors import GitError, LockTimeout
+from worktrees.errors import GitError
 from worktrees.safety.removal import open_root_directory
 from worktrees.snapshots.snapshot import WorktreeSnapshot, commit_snapshot_again, snapshot_worktree
 
@@ -122,13 +123,13 @@ class LocalWorkspace:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
         policy = await self._host.resolve_tier_policy(command.tier)
         if policy.registries and policy.registries.is_empty:
-            raise ToolRefused(_NO_REGISTRIES)
+            raise ToolRefused(NO_REGISTRIES)
         if call_id in self._calls:
             return
         check_command(command)
         ceiling = min(backend.ceiling, self._host.ceiling)
         if not Tier.FILES < command.tier <= ceiling:
-            raise ToolRefused(_describe_refused_tier(command.tier, ceiling))
+            raise ToolRefused(describe_refused_tier(command.tier, ceiling))
         with convert_host_errors("Could not keep a log for a workspace"):
             call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
         self._calls[call_id] = call
@@ -388,29 +389,3 @@ class LocalWorkspace:
                 await to_thread.run_sync(self._places.clear_places)
             else:
                 await to_thread.run_sync(workspace_files.remove_mount_points, self.root, self._places.list_mounted())
-
-
-_NO_REGISTRIES = (
-    "Commands at tier 2 would reach nothing here: there is no pip and no npm that is configured for a registry, and "
-    "registries under [hands] names none."
-)
-
-
-def _describe_refused_tier(tier: Tier, ceiling: Tier) -> str:
-    if tier == Tier.FILES:
-        return f"Commands are refused at tier {int(tier)}, {tier.description}."
-    return f"Commands at tier {int(tier)} ({tier.description}) are not to be had here; the highest is {int(ceiling)}."
-
-
-@contextmanager
-def convert_host_errors(problem: str) -> Iterator[None]:
-    """Turn failures of git and the disk into `EnvironmentProblem`: the work is not to blame."""
-    try:
-        yield
-    except LockTimeout as error:
-        raise RunLocked(str(error)) from error
-    except GitError as error:
-        advice = "If an object is damaged or missing, `git fsck` in your repository names it"
-        raise EnvironmentProblem(f"{problem}: {error}. {advice}.") from error
-    except OSError as error:
-        raise EnvironmentProblem(f"{problem}: {error}.") from error

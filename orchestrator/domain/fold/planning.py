@@ -25,7 +25,7 @@ def apply_planning_event(event: Event, state: RunState) -> None:
 @apply_planning_event.register
 def _(event: work.PlanningStarted, state: RunState) -> None:
     task = get_named_task(state, event)
-    landed = state.count_landed_below(task.spec.id)
+    landed = state.task_index.count_landed_below(task.spec.id)
     is_interim = state.task_index.count_live_children(task.spec.id) > 0
     interim_rounds = task.interim_rounds + is_interim
     is_uncounted = landed > task.landed_before or (is_interim and interim_rounds % _INTERIM_SHARE != 0)

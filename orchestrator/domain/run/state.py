@@ -332,8 +332,7 @@ class RunState:
 
     def list_clashes_ahead(self) -> list[ClashForeseen]:
         """Return the conflicts that are foreseen among attempts at work, and between them and the branch."""
-        running = self.task_index.list_with_status(TaskStatus.RUNNING)
-        at_work = {self.tasks[name].unit for name in running}
+        at_work = {self.tasks[name].unit for name in self.task_index.list_with_status(TaskStatus.RUNNING)}
         found = []
         for clash in self.foreseen_clashes:
             if at_work.issuperset((clash.unit, *clash.partners)):
@@ -380,10 +379,6 @@ class RunState:
         if not isinstance(self.tasks, TaskTable):
             self.tasks = TaskTable(self.tasks)
         return self.tasks
-
-    def count_landed_below(self, task: TaskId) -> int:
-        """Return how many tasks of workers below a planner's have landed."""
-        return self.task_index.count_landed_below(task)
 
     def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
         """Yield the tasks that a planner submitted, in order."""

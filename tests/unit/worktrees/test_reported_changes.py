@@ -6,12 +6,15 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.hands import local
+from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.watch import checkout_reports
 from orchestrator.hands.watch.checkout_reports import CheckoutReports
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
@@ -241,6 +244,26 @@ async def test_a_checkout_that_takes_more_than_its_share_of_watches_is_looked_at
             assert reports.collect_changes(worktree.root) is None
             (worktree.root / "src" / "app.py").write_text("changed\n")
             await pool.release_worktree(worktree)
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A directory that other users can pass through: commands of root run as another one."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+async def test_commands_in_the_open_get_no_reports(
+    repository: GitRepository, open_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_reports() -> CheckoutReports:
+        pytest.fail("reports were asked for where a command may write through names outside the checkout")
+
+    monkeypatch.setattr(local, "CheckoutReports", refuse_reports)
+    grant = SandboxGrant(without_sandbox=True)
+    async with local.open_local_hands(repository, open_place / "state", grant) as hands:
+        assert not hands.policy.is_confined
 
 
 PATHS = st.sampled_from(["a", "b", "c/d", "c/e/f", "g/h"])
