@@ -32,7 +32,7 @@ from orchestrator.domain.run.spend_state import SpendState
 from orchestrator.domain.run.task import Attempt, EndCause, Handoff, Task, TaskStatus
 from orchestrator.domain.run.width import Width
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
-from orchestrator.domain.tables.landed_units import LandedUnits
+from orchestrator.domain.tables.landed_units import LandedUnitSet
 from orchestrator.domain.tables.task_index import TaskIndex, TaskTable
 from orchestrator.domain.tables.watched_table import TableChanges, WatchedTable
 
@@ -217,7 +217,7 @@ class RunState:
     foreseen_clashes: tuple[ClashForeseen, ...] = ()
     """The latest word on each pair of attempts that would conflict; some of them have ended since."""
     landings: list[LandingFinished] = field(default_factory=list)
-    _landed: LandedUnits = field(default_factory=LandedUnits, repr=False, compare=False)
+    _landed: LandedUnitSet = field(default_factory=LandedUnitSet, repr=False, compare=False)
     landed_at: list[datetime] = field(default_factory=list)
     """The time of each of `landings`."""
     effect_tries: Counter[str] = field(default_factory=Counter)

@@ -7,7 +7,7 @@ from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.ids import UnitId
 
 
-class LandedUnits:
+class LandedUnitSet:
     """All units of a list of landings, which only grows but where a restart cuts it."""
 
     def __init__(self) -> None:
