@@ -16,7 +16,10 @@ _trees: ImmutableCache[tuple[Path, str], str] = ImmutableCache(4096)
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """One file of a tree: `mode` as in `100644`, `kind` `blob` or `commit` (a submodule), `size` in bytes."""
+    """One file of a tree: `mode` as in `100644`, `kind` `blob` or `commit` (a submodule).
+
+    `size` is in bytes; None of a submodule, and of a file that git cannot read.
+    """
 
     path: str
     mode: str
@@ -34,7 +37,7 @@ async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[
 def _parse_entry(record: str) -> TreeEntry:
     meta, _, path = record.partition("\t")
     mode, kind, oid, size = meta.split()
-    return TreeEntry(path, mode, kind, oid, None if size == "-" else int(size))
+    return TreeEntry(path, mode, kind, oid, int(size) if size.isdecimal() else None)
 
 
 async def list_files_named(git: Git, treeish: str, names: Collection[str]) -> tuple[str, ...]:

@@ -261,6 +261,7 @@ async def test_commands_in_the_open_get_no_reports(
         pytest.fail("reports were asked for where a command may write through names outside the checkout")
 
     monkeypatch.setattr(local, "CheckoutReports", refuse_reports)
+    monkeypatch.delenv("CI", raising=False)
     grant = SandboxGrant(without_sandbox=True)
     async with local.open_local_hands(repository, open_place / "state", grant) as hands:
         assert not hands.policy.is_confined
