@@ -41,7 +41,8 @@ class ChangeWatcher:
 
         Args:
             root: the checkout.
-            excluded: paths below it that are mounted from elsewhere. A `.git` is never watched.
+            excluded: paths below it that are mounted from elsewhere. So is its own `.git`; others are watched, as names of
+                files outside them can be linked into them.
         """
         return WatchedTree(self, root, frozenset(excluded))
 
@@ -181,7 +182,7 @@ def _list_folders(root: Path, excluded: Collection[str]) -> Iterator[str]:
         with os.scandir(root / folder) as entries:
             for entry in entries:
                 path = _join_path(folder, entry.name)
-                if entry.name != _GIT and path not in excluded and entry.is_dir(follow_symlinks=False):
+                if path != _GIT and path not in excluded and entry.is_dir(follow_symlinks=False):
                     waiting.append(path)
 
 

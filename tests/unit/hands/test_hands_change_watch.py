@@ -93,6 +93,16 @@ def test_directories_that_came_are_watched_from_the_next_look_on(watcher: Change
     assert tree.has_changed()
 
 
+def test_a_link_in_a_nested_repository_hides_no_change(watcher: ChangeWatcher, root: Path) -> None:
+    (root / "deep" / ".git").mkdir()
+    os.link(root / "a.txt", root / "deep" / ".git" / "same")
+    tree = watcher.watch_tree(root)
+    assert tree.begin_watch()
+    (root / "deep" / ".git" / "same").write_text("other\n")
+    assert (root / "a.txt").read_text() == "other\n"
+    assert tree.has_changed()
+
+
 def test_a_tree_with_too_many_directories_always_counts_as_changed(
     watcher: ChangeWatcher, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
