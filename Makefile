@@ -65,6 +65,11 @@ bench-peers: .venv-peers/.installed
 bench-full: $(STAMP) bench-peers
 	$(BIN)/python -m bench.startup
 	FULL=1 $(BIN)/python -m bench.step
+	FULL=1 $(BIN)/python -m bench.first_call
+	FULL=1 $(BIN)/python -m bench.workspace
+	FULL=1 $(BIN)/python -m bench.churn
+	$(BIN)/python -m bench.resume
+	TASKS=100,1000,10000 $(BIN)/python -m bench.many_tasks
 	BENCH_EVENTS=1000000 $(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
 	$(BIN)/python -m bench.watch

@@ -36,7 +36,7 @@ class RunParts:
     known: frozenset[str]
 
     @property
-    def tasks(self) -> int:
+    def task_count(self) -> int:
         """The number of the slice's tasks."""
         return sum(isinstance(event, TaskCreated) for event in self.plan)
 

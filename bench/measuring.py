@@ -1,4 +1,4 @@
-"""What measurements of this folder share: processes and their costs, rounds, medians, tables, a quiet machine."""
+"""Common parts of measurements: processes and their costs, rounds, medians, tables, a quiet machine."""
 
 import json
 import os

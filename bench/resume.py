@@ -50,7 +50,7 @@ WAKING = (
     work.AttemptEnded, work.VerdictGiven, work.PlanSubmitted, work.PlanKept, work.PlanningEnded, work.TaskEnded,
     work.SessionEnded, landing.LandingFinished, landing.UnitEjected,
 )  # fmt: skip
-"""What ends something, after which the engine looks at what is due."""
+"""The events that end something, after which the engine looks at what is due."""
 LIMITS = ScheduleLimits(16, 3, freeze_after=3)
 MOST_GROWTH, MOST_RESUME_S = 2.0, 1.0
 
@@ -103,7 +103,7 @@ class LargeRun:
 
     def __init__(self, parts: RunParts, tasks: int) -> None:
         self._parts = parts
-        self._next = tasks // parts.tasks
+        self._next = tasks // parts.task_count
         self.state = RunState()
         self._apply_events(parts.list_beginning(self._next + 20))
         for number in range(1, self._next):

@@ -21,7 +21,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.project.options import Options
 
 _FIRST: tuple[type[Event], ...] = (AttemptStarted, PlanningStarted, WorkspaceLeasing)
-"""What actions record first."""
+"""The events that actions record first."""
 
 
 class FirstActionWatch:

@@ -35,7 +35,7 @@ another one, where git writes a whole new index."""
 FILES_A_FOLDER, FILE_BYTES = 10, 4_000
 EDITED, ADDED, DIFFERING = 20, 20, 50
 SANDBOX_USER = 65534
-"""Who the files belong to where we are root, as in a run."""
+"""The user that files belong to where we are root, as in a run."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _LEAST_CHARS = 1_200
 _NEWS_WEIGHT = 4
 _TO_SETTLE_WEIGHT = 3
 _HOLDS_WEIGHT = 2
-"""What a planner has to act on goes before what it can look up."""
+"""The order of a brief's parts: those to act on before those that can be looked up."""
 _ITEM_SHARE = 4
 """No item of a list takes more than this part of its room."""
 

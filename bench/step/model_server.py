@@ -32,7 +32,7 @@ class ModelServer:
     requests: int = 0
     busy_s: float = 0.0
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until it is closed."""
         try:
             while request := await read_request(reader):
@@ -67,7 +67,7 @@ class ModelServer:
             case "planner":
                 return self._plan(run)
             case "judge":
-                return judge(request)
+                return build_verdict(request)
             case "worker":
                 return self._work(request, steps)
         done = count_replies(request)
@@ -101,7 +101,7 @@ class ModelServer:
         return "finish", {"summary": "done"}
 
 
-def judge(request: Json) -> tuple[str, Mapping[str, object]]:
+def build_verdict(request: Json) -> tuple[str, Mapping[str, object]]:
     """Return an approval: of a change, or of the whole where the tool knows `continue`."""
     if '"continue"' in json.dumps(request["tools"]):
         findings: Sequence[Json] = [
@@ -139,7 +139,7 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, Json] | None:
 
 async def run_server(server: ModelServer) -> None:
     """Serve on a free port, whose URL is the first line of the output; after EOF on stdin print what it cost."""
-    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, limit=64 * 1024 * 1024)
+    listener = await asyncio.start_server(server.serve_connection, "127.0.0.1", 0, limit=64 * 1024 * 1024)
     print(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", flush=True)
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, partial(input_until_end))

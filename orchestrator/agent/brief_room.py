@@ -15,7 +15,7 @@ _LEAST_FACTOR = 1 / 8
 _FRAME_CHARS = 3_000
 """More than what stands around these words takes: who they are from, marks, and lines of what is left out."""
 _WIDE_SHARE = 1 / 2
-"""Where instructions and tools take more than this share of a window, little can be done in it."""
+"""Share of a window for instructions and tools, beyond which little can be done in it."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class ContextMeter:
 
     @property
     def tool_tokens(self) -> float:
-        """What of the latest count is taken to be tools; 0 before the first."""
+        """The part of the latest count that is taken to be tools; 0 before the first."""
         return self._tool_tokens if self._latest else 0
 
     def record_request(self, chars: int, usage: Usage) -> None:

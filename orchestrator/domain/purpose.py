@@ -15,7 +15,7 @@ _OLD_QUEUE = compile_lazily(r"queue (?P<round>[^,]+)(?:, (?P<detail>.*))?")
 
 
 class PurposeFacts(FrozenModel):
-    """What programs go by: `planning` has a task, `attempt` a task and its attempt, `queue` the round's name.
+    """The facts that programs go by: `planning` has a task, `attempt` a task and its attempt, `queue` the round's name.
 
     `detail` says how a run of checks differs from the plain one, such as "again"; it is empty for the plain one.
     """

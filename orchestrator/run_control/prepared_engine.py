@@ -20,7 +20,7 @@ PREPARED_RUN = "-"
 
 @dataclass(frozen=True)
 class EngineOrders:
-    """What an engine is to do: first perhaps only that it `loads_models`, then at last a run.
+    """An order for an engine: first perhaps only that it `loads_models`, then at last a run.
 
     `log` is the file that what it prints goes to, `parent` the process with which it stops, if any.
     """

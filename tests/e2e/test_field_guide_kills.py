@@ -50,7 +50,7 @@ def list_drafts(guide: GuideFile) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
-    """What the guide holds after a run that nobody killed."""
+    """The content of the guide after a run that nobody killed."""
     place = tmp_path_factory.mktemp("calm")
     result = as_json(all_of_it(place).to_the_end()[0])
     assert result["outcome"] == "done"

@@ -1,4 +1,4 @@
-"""What measurements report: medians of rounds, and bars that are past."""
+"""Reports of measurements: medians of rounds, and bars that are past."""
 
 import json
 from pathlib import Path

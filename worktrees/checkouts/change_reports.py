@@ -1,4 +1,4 @@
-"""What a caller can tell of a checkout: which of its paths may have been written since it was last in order."""
+"""A caller's word on a checkout: the paths in it that may have been written since it was last in order."""
 
 from collections.abc import Collection
 from pathlib import Path

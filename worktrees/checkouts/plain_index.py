@@ -31,7 +31,7 @@ _MODES = frozenset({0o100644, EXECUTABLE_MODE, LINK_MODE})
 
 
 class IndexEntry(NamedTuple):
-    """What an index says of a file, and where in it."""
+    """A file's entry in an index, and its place there."""
 
     start: int
     mode: int

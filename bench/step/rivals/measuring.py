@@ -1,4 +1,4 @@
-"""What steps of a harness cost, as the last line of its output; nothing is imported that the harness does not need."""
+"""The cost of a harness's steps, as the last line of its output; nothing is imported that the harness does not need."""
 
 import json
 import resource

@@ -27,7 +27,7 @@ _FIRST_STEPS = (
     "orchestrator.codemap.map_cache",
     "anyio._backends._asyncio",
 )
-"""What a goal's engine goes on to load before its first planner is asked."""
+"""The modules that a goal's engine goes on to load before its first planner is asked."""
 
 
 @click.command("engine")

@@ -361,8 +361,8 @@ class RunState:
 
     @property
     def task_index(self) -> TaskIndex:
-        """What is looked up among all tasks."""
-        return self._get_task_table().index
+        """The index of all tasks."""
+        return self._get_task_table().task_index
 
     def watch_tasks(self) -> TableChanges:
         """Return what the tasks that change from now on are noted in."""

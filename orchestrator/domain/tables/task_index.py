@@ -1,4 +1,4 @@
-"""What is looked up among all tasks of a run, kept up to date by each change: no step walks through all of them.
+"""An index of all tasks of a run, kept up to date by each change: no step walks through all of them.
 
 Nothing here is stored: it follows from the tasks, and is built when it is first asked for.
 """
@@ -187,7 +187,7 @@ class TaskTable(WatchedTable[TaskId, "TaskState"]):
         self._index: TaskIndex | None = None
 
     @property
-    def index(self) -> TaskIndex:
+    def task_index(self) -> TaskIndex:
         """The index of the tasks as they are now."""
         if self._index is None:
             self._index = TaskIndex(self)

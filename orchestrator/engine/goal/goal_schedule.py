@@ -58,7 +58,7 @@ class RankedTasks:
 
 
 class GoalSchedule:
-    """What is due in the run of one goal. It follows the run's state, which goes on in place."""
+    """The actions that are due in the run of one goal. It follows the run's state, which goes on in place."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -77,14 +77,14 @@ class GoalSchedule:
         self._decided_by: tuple[object, ...] = ()
         self._starts, self._rounds = RankedTasks(), RankedTasks()
         self._actions: dict[TaskId, Action] = {}
-        """What is due of tasks that have begun, or end without that."""
+        """The actions that are due of tasks that have begun, or end without that."""
         self._verifications: dict[TaskId, VerifyTask] = {}
         self._choices: dict[TaskId, ChooseRival] = {}
 
     @property
-    def woken(self) -> AbstractSet[TaskId]:
+    def woken_planners(self) -> AbstractSet[TaskId]:
         """The planners that have waited for long enough to be told of what landed."""
-        return self._timer.woken
+        return self._timer.woken_planners
 
     def get_wait_s(self, now_s: float, pause_s: float) -> float | None:
         """Return seconds until the next planner is to be woken; None if none waits for that."""
@@ -98,7 +98,7 @@ class GoalSchedule:
         Planners whose tasks landed are told of that `pause_s` seconds later; `chain_lengths` and `woken` of the bounds
         are not looked at.
         """
-        bounds = replace(bounds, woken=self._timer.woken)
+        bounds = replace(bounds, woken=self._timer.woken_planners)
         self._take_changes(bounds)
         self._decide_touched(bounds, now_s)
         self._touched = dict.fromkeys(self._timer.wake_planners(now_s, pause_s))

@@ -139,15 +139,15 @@ class NewsTimer:
     def __init__(self) -> None:
         self._since_s: dict[TaskId, float] = {}
         """The planners that wait, the longest first."""
-        self.woken: set[TaskId] = set()
+        self.woken_planners: set[TaskId] = set()
         """The planners that have waited for long enough."""
 
     def note_news(self, planner: TaskId, now_s: float, *, has_news: bool) -> None:
         """Note if a planner has news that may gather."""
         if not has_news:
             self._since_s.pop(planner, None)
-            self.woken.discard(planner)
-        elif planner not in self.woken:
+            self.woken_planners.discard(planner)
+        elif planner not in self.woken_planners:
             self._since_s.setdefault(planner, now_s)
 
     def wake_planners(self, now_s: float, pause_s: float) -> list[TaskId]:
@@ -159,7 +159,7 @@ class NewsTimer:
             due.append(planner)
         for planner in due:
             del self._since_s[planner]
-        self.woken.update(due)
+        self.woken_planners.update(due)
         return due
 
     def get_wait_s(self, now_s: float, pause_s: float) -> float | None:

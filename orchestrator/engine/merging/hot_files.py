@@ -15,7 +15,7 @@ def find_hot_files(state: RunState, freeze_after: int) -> frozenset[str]:
 
 
 class ClashCounts:
-    """How often candidates clashed in each file, counted on from where it was counted to."""
+    """The number of clashes of candidates in each file, counted on from where it was counted to."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state

@@ -41,7 +41,7 @@ class ChangeWatcher:
 
         Args:
             root: the checkout.
-            excluded: paths below it that are mounted from elsewhere. So is its own `.git`; others are watched, as names of
+            excluded: paths below it that are mounted from elsewhere, as its own `.git` is. Nested ones are watched:
                 files outside them can be linked into them.
         """
         return WatchedTree(self, root, frozenset(excluded))

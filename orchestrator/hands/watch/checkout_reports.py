@@ -1,4 +1,4 @@
-"""Which paths of a pool's checkouts were written since they were last in order, as the kernel reports it.
+"""The paths of a pool's checkouts that were written since they were last in order, as the kernel reports it.
 
 Every directory and every file of the tree is watched by itself, so that a file is reported too when it is written
 through another name that somebody has linked to it, in a directory that is not watched. Watches stay between leases:

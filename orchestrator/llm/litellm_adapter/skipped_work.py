@@ -1,4 +1,4 @@
-"""What litellm does around every call for logs and spend reports that nobody reads here: half of its work.
+"""Leaving out litellm's work for logs and spend reports that nobody reads here: half of what it does in a call.
 
 Costs are found by `pricing.py`, calls are recorded in the journal.
 """

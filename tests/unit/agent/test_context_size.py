@@ -1,4 +1,4 @@
-"""How large a conversation is taken to be: what a provider counts never exceeds the window, and fills most of it."""
+"""The size a conversation is taken to have: what a provider counts never exceeds the window, and fills most of it."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace

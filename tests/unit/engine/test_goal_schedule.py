@@ -177,9 +177,9 @@ def test_what_is_kept_equals_what_is_derived_anew_after_any_sequence_of_changes(
         bounds = replace(bounds, finish_only=chance.randrange(8) == 0, verifier=verifier)
         busy = [one for one in busy if table.keys() >= set(get_action_tasks(one)) and chance.randrange(3)]
         due = kept.list_due_actions(bounds, frozenset(busy), now_s, 10)
-        told = replace(bounds, woken=kept.woken, chain_lengths=compute_chain_lengths(story.state))
+        told = replace(bounds, woken=kept.woken_planners, chain_lengths=compute_chain_lengths(story.state))
         assert due == list_due_actions(story.state, told, frozenset(busy))
-        assert describe_index(table.index, table) == describe_index(TaskIndex(table), table)
+        assert describe_index(table.task_index, table) == describe_index(TaskIndex(table), table)
         busy += [one for one in due if not isinstance(one, LandTasks)]
 
 

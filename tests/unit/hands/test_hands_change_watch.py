@@ -1,4 +1,4 @@
-"""Whether a checkout may have changed since it was last looked at, as the kernel reports it."""
+"""Changes of a checkout since it was last looked at, as the kernel reports them."""
 
 import mmap
 import os

@@ -104,7 +104,7 @@ def build_report(parent: Task, number: int, *, is_news: bool) -> TaskReport:
 
 
 def build_planning_brief(task: Task, tasks: int = 0, **changes: object) -> PlanningBrief:
-    """What a planner is told after so many tasks: half of them are news, and as many more are under way."""
+    """The news for a planner after so many tasks: half of them are news, and as many more are under way."""
     reports, under_way = [], []
     for number in range(tasks):
         reports.append(build_report(task, number, is_news=number >= tasks // 2))
