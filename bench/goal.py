@@ -19,8 +19,9 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -143,16 +144,21 @@ def _read_cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-async def _run_goal(scratch: Path, script: Sequence[ScriptedReply], workers: int) -> tuple[RunExit, float]:
-    repository = calculator(scratch / "repository")
-    model = {"model": write_script(scratch / "script.json", script)}
-    settings = {
+def build_goal_settings(scratch: Path, model: Mapping[str, Any], workers: int) -> dict[str, Any]:
+    """Return the settings of a goal whose gate only exits with 0 and whose planners are told of nothing early."""
+    return {
         "gate": {"command": "true", "report": "exit-code", "reruns": 0},
         "roles": {"planner": model, "worker": model, "judge": model},
         "state": {"dir": str(scratch / "state")},
         "run": {"max_workers": workers},
         "plan": {"max_children": 10_000, "debounce_s": 3600},
     }
+
+
+async def _run_goal(scratch: Path, script: Sequence[ScriptedReply], workers: int) -> tuple[RunExit, float]:
+    repository = calculator(scratch / "repository")
+    model = {"model": write_script(scratch / "script.json", script)}
+    settings = build_goal_settings(scratch, model, workers)
     begun = time.monotonic()
     ended = await run_goal(Options(repository, settings), "write many files", None)
     return ended, time.monotonic() - begun

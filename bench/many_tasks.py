@@ -16,6 +16,7 @@ from pathlib import Path
 
 import anyio
 
+from bench.goal import build_goal_settings
 from bench.measuring import Bar, Round, report_rounds, require_quiet_machine, run_rounds
 from orchestrator.app.run_execution import RunExit, run_goal
 from orchestrator.llm.scripted_model.script import ScriptedReply
@@ -73,13 +74,7 @@ async def _run_tasks(scratch: Path, tasks: int) -> RunExit:
         script += [plans(name, *drafts), planner_ends(name)]
     root = plans("root", *({"key": name, "kind": "branch"} for name in slices))
     model = {"model": write_script(scratch / "script.json", [root, *script, planner_ends(), judges()])}
-    settings = {
-        "gate": {"command": "true", "report": "exit-code", "reruns": 0},
-        "roles": {"planner": model, "worker": model, "judge": model},
-        "state": {"dir": str(scratch / "state")},
-        "run": {"max_workers": WORKERS},
-        "plan": {"max_children": 10_000, "debounce_s": 3600},
-    }
+    settings = build_goal_settings(scratch, model, WORKERS)
     return await run_goal(Options(calculator(scratch / "repository"), settings), "write many files", None)
 
 

@@ -200,8 +200,9 @@ async def test_what_did_not_land_or_was_not_accepted_is_not_in_the_guide(bench: 
     assert read_guide(ended) == GuideDocument()
 
 
-async def test_a_run_that_died_before_it_wrote_the_guide_writes_it_when_it_goes_on(bench: Bench) -> None:
-    items = [
+def list_learning_replies() -> list[ScriptedReply]:
+    """A run of one task whose worker learns something, which its reviewer accepts."""
+    return [
         plans("root", {"key": "one"}),
         writes("one", "one.txt", "one\n"),
         ends("one", learned=[{"claim": CLAIM, "evidence": "change"}]),
@@ -209,6 +210,10 @@ async def test_a_run_that_died_before_it_wrote_the_guide_writes_it_when_it_goes_
         planner_ends(),
         judges(),
     ]
+
+
+async def test_a_run_that_died_before_it_wrote_the_guide_writes_it_when_it_goes_on(bench: Bench) -> None:
+    items = list_learning_replies()
 
     class Killed(BaseException):
         """The end of the process, as far as the run can tell."""
@@ -234,14 +239,7 @@ async def test_a_process_whose_run_was_taken_over_before_it_wrote_the_guide_leav
         (run / "lock").rename(run / "lock.old")
         (run / "lock").touch(0o600)
 
-    items = [
-        plans("root", {"key": "one"}),
-        writes("one", "one.txt", "one\n"),
-        ends("one", learned=[{"claim": CLAIM, "evidence": "change"}]),
-        accepts("one", "one:1:1"),
-        planner_ends(),
-        judges(),
-    ]
+    items = list_learning_replies()
     slept = await bench.run(*items, when=When("memory.changed", take_over))
     assert slept.exit_code == 8
     assert read_guide(slept) == GuideDocument()
