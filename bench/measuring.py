@@ -106,6 +106,18 @@ def report_rounds(title: str, rounds: Sequence[Round], bars: Sequence[Bar]) -> i
     return int(past)
 
 
+def read_planted_factor() -> float:
+    """Return the factor by which BENCH_PLANT makes ours slower, to see that a benchmark shows it: 1 without it."""
+    return float(os.environ.get("BENCH_PLANT", "1"))
+
+
+def burn_cpu(seconds: float) -> None:
+    """Use so much CPU time of this process."""
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
 def write_json(title: str, content: Mapping[str, object]) -> None:
     """Write what was measured to a file of its own, if BENCH_JSON names a folder."""
     if folder := os.environ.get("BENCH_JSON"):

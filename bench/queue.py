@@ -6,7 +6,8 @@
 The gate is synthetic: a run takes T, and is red by marker files that it reads from the tree with git. T is virtual: the
 gate's clock jumps to the next end of a run when nothing else is at work, so figures tell of the gate's runs alone; the
 real seconds that git and the queue took for each landing are printed beside them. 28 % of the candidates conflict with
-an earlier one; of 10 % a test is flaky and fails in 1 to 5 % of the runs. By `JITTER=0.1` lengths of runs differ.
+an earlier one; of 10 % a test is flaky and fails in 1 to 5 % of the runs. By `JITTER=0.1` lengths of runs differ. By
+`BENCH_PLANT=2` each run of ours takes 2 T: to see that a slower queue shows.
 
 Serial gating, bors' bisection (batches of eight on one slot) and a merge train (each prefix on a slot) are counted on
 the same candidates, by what their markers say. The bound is that of information: K(1 - p)/H(p) landings per T.
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import anyio
 
+from bench.measuring import read_planted_factor
 from bench.queue_rivals import run_bors, run_serial, run_train
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.queue.candidate_order import CandidateFacts
@@ -150,7 +152,8 @@ async def measure_queue(candidates: Sequence[QueuedCandidate], slots: int) -> Fi
     """Land all candidates by the real rounds."""
     with tempfile.TemporaryDirectory(prefix="orchestrate-queue-") as place:
         project = build_project(Path(place) / "repo", candidates)
-        gate = MarkerGate(project.branch.repository.git, jitter=float(os.environ.get("JITTER", "0")))
+        jitter = float(os.environ.get("JITTER", "0"))
+        gate = MarkerGate(project.branch.repository.git, read_planted_factor(), jitter)
         ledger, waits, wrong = MemoryLedger(), list[float](), 0
         by_unit = {one.unit: one for one in candidates}
         queued = list(by_unit)

@@ -5,7 +5,8 @@
 
 A lease is measured of a worktree that was used before, after an agent has changed 40 files (20 edits, 20 new ones):
 for the same commit, and for another one that differs by 50 files; and of the first worktree of a pool. Figures are CPU
-time of this process and its children. TMPDIR says on which file system.
+time of this process and its children. TMPDIR says on which file system. BENCH_PLANT=2 makes our leases take twice the
+CPU: to see that a slower lease shows.
 """
 
 import os
@@ -22,7 +23,15 @@ from pathlib import Path
 
 import anyio
 
-from bench.measuring import Bar, Round, format_figures, report_rounds, require_quiet_machine
+from bench.measuring import (
+    Bar,
+    Round,
+    burn_cpu,
+    format_figures,
+    read_planted_factor,
+    report_rounds,
+    require_quiet_machine,
+)
 from orchestrator.hands.watch.checkout_reports import CheckoutReports
 from worktrees.checkouts.pool import WorktreePool
 from worktrees.checkouts.worktree import Worktree
@@ -134,6 +143,7 @@ async def measure_cost(work: Callable[[], Awaitable[Worktree]]) -> tuple[Cost, W
     """Return the cost of a lease, and what was leased."""
     began, used = time.perf_counter(), read_cpu_s()
     worktree = await work()
+    burn_cpu((read_planted_factor() - 1) * (read_cpu_s() - used))
     return Cost((read_cpu_s() - used) * 1000, (time.perf_counter() - began) * 1000), worktree
 
 

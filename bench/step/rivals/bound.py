@@ -1,4 +1,4 @@
-"""The least that a harness through litellm with a sandbox and a durable log can do: what bounds our own step from below.
+"""The least that a harness of litellm, a sandbox and a durable log can do: it bounds our own step from below.
 
 python -m bench.step.rivals.bound URL AGENTS STEPS
 
@@ -17,7 +17,8 @@ from orchestrator.llm.litellm_adapter.client import load_litellm
 from orchestrator.llm.litellm_adapter.skipped_work import build_skipping_arguments, skip_call_log
 
 TOOLS = [{"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}]
-SANDBOX = "bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp sh -c".split()
+MOUNTS = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+SANDBOX = ["bwrap", "--unshare-all", "--die-with-parent", *MOUNTS, "sh", "-c"]
 
 
 async def run_agent(litellm: Any, url: str, log: int) -> None:  # noqa: ANN401  a module

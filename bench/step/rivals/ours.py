@@ -7,11 +7,11 @@ BENCH_PLANT_MS burns so many milliseconds of CPU with every reply of a model: to
 
 import os
 import tempfile
-import time
 from pathlib import Path
 
 import anyio
 
+from bench.measuring import burn_cpu
 from bench.step.rivals.measuring import measure_steps
 from orchestrator.app.run_execution import run_goal
 from orchestrator.domain.chat import Reply, Request
@@ -45,9 +45,7 @@ def plant_slowdown(milliseconds: float) -> None:
 
     async def answer_late(client: LiteLLMClient, request: Request) -> Reply:
         reply = await answer(client, request)
-        until = time.process_time() + milliseconds / 1_000
-        while time.process_time() < until:
-            pass
+        burn_cpu(milliseconds / 1_000)
         return reply
 
     LiteLLMClient.request_completion = answer_late  # type: ignore[method-assign]

@@ -53,7 +53,7 @@ def _find_no_cost(*_args: object, **_options: object) -> None:
 def skip_token_counts(litellm: Any) -> None:  # noqa: ANN401  a module
     """Keep litellm from loading a tokenizer before its first call; it is loaded if a provider's adapter counts by it.
 
-    Loading takes 0.2 s of CPU and 40 MB, and the counts that we use are the provider's own.
+    Loading takes 0.2 s of CPU, and the counts that we use are the provider's own.
     """
     load = getattr(litellm.main, "_load_default_encoding", None)
     if load is not None and hasattr(litellm.main, "_encoding_cache"):
