@@ -90,7 +90,7 @@ async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
     contents = {}
     for oid, found in zip(unique, objects, strict=True):
         if found is None or found.kind != "blob":
-            raise GitError(f"{oid} is no blob of this repository")
+            raise GitError(f"{oid} is no blob of this repository: if it is damaged or missing, `git fsck` names it")
         contents[oid] = found.content
     return contents
 
