@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.sandbox,
     pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),
 ]
 
 DOCS = Path(__file__).parents[2] / "docs" / "providers.md"

@@ -85,7 +85,7 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
     # A call that is cancelled while litellm still prepares it in a thread leaves its coroutine behind.
     warnings.filterwarnings("ignore", r"coroutine '.*completion' was never awaited", RuntimeWarning)
     # What pydantic has to say of litellm's types for streamed replies.
-    warnings.filterwarnings("ignore", r"Item '.*' on TypedDict class", UserWarning)
+    warnings.filterwarnings("ignore", r"Items? '.*' on TypedDict class", UserWarning)
     warnings.filterwarnings("ignore", r"Pydantic serializer warnings", UserWarning)  # of values that a server makes up
     warnings.filterwarnings("ignore", r"Accessing the 'model_\w+' attribute", DeprecationWarning)
     _meter_transports()

@@ -19,7 +19,7 @@ from tests.loopback.server import LoopbackServer
 # litellm looks at every attribute of every piece, those included that pydantic wants to get rid of.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),
 ]
 
 TOKENS = ScriptedUsage(input=1_000, output=100, cached=400)

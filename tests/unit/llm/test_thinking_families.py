@@ -46,7 +46,7 @@ from tests.loopback.families import (
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"),
 ]
 
 API, SESSION = TaskId("api"), SessionId("work:api@1")
