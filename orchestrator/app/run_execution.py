@@ -1,7 +1,6 @@
 """Work on a run in this process, from its beginning or from where it stands, to its end or to what stops it."""
 
 import gc
-import os
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -144,7 +143,7 @@ async def execute_run(context: RunContext) -> None:
     if context.state.run.recipe is not None:
         from orchestrator.migrate.run.runner import MigrationRunner  # each kind of run loads its own rooms only
 
-        slots = context.config.hands.slots or len(os.sched_getaffinity(0))
+        slots = context.command_slots
         await MigrationRunner(context, slots).run_migration()
     elif context.roles is not None:
         from orchestrator.engine.goal.run import GoalRun

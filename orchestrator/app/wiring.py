@@ -33,6 +33,7 @@ from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_
 from orchestrator.engine.run_start import build_engine_started
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
 from orchestrator.forge.factory import open_forge, require_forge
+from orchestrator.hands.execution.command_slots import count_command_slots
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hooks.runner import HookRunner
@@ -313,7 +314,8 @@ class _RunOpening:
     def _build_check_runner(self, hands: Hands) -> CheckRunner:
         output_bytes = self.config.hands.output_mb * 1024 * 1024
         canaries, archive = self.config.gate.canaries, self._open_receipts()
-        return CheckRunner(hands, self.journal, output_bytes, has_canaries=canaries, archive=archive)
+        places = 2 * count_command_slots(self.config.hands.slots)
+        return CheckRunner(hands, self.journal, output_bytes, places, has_canaries=canaries, archive=archive)
 
     def _open_receipts(self) -> ReceiptDirectory | None:
         """Return the receipts of earlier runs; None for a migration, and where commands could write them themselves."""

@@ -1,6 +1,5 @@
 """The context of a run: all that its parts work with."""
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.engine.goal.worker_places import WorkerPlaces
 from orchestrator.engine.judging.passed_candidates import PassedCandidates
+from orchestrator.hands.execution.command_slots import count_command_slots
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
@@ -114,7 +114,7 @@ class RunContext:
     @property
     def command_slots(self) -> int:
         """The number of commands that the hands run at once."""
-        return self.config.hands.slots or len(os.sched_getaffinity(0))
+        return count_command_slots(self.config.hands.slots)
 
     @property
     def refs(self) -> RunRefs:

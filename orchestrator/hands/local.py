@@ -14,7 +14,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.execution.command_slots import CommandSlots
+from orchestrator.hands.execution.command_slots import CommandSlots, count_command_slots
 from orchestrator.hands.files.session_folder import open_session, remove_old_logs, run_orphan_reaper
 from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
@@ -152,7 +152,7 @@ async def open_local_hands(
             backend=selected.backend,
             refusal=selected.refusal,
             origin=origin,
-            slots=CommandSlots(slots or len(os.sched_getaffinity(0))),
+            slots=CommandSlots(count_command_slots(slots)),
             tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,

@@ -102,16 +102,17 @@ class MergeComposer:
 
     async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
-        tip, tree = head, TreeId(await read_tree_id(self.git, head))
+        union = None
         for unit in units:
+            tip = union.commit if union else head
             merged = await self._merge_unit(tip, unit)
             if isinstance(merged, MergeConflict):
                 with_head = tip == head or isinstance(await self._merge_unit(head, unit), MergeConflict)
                 return UnitConflict(unit=unit, paths=merged.paths, with_head=with_head)
-            tree = merged
             parents = [tip, self.candidates[unit]] if self.names_candidates else [tip]
-            tip = CommitId(await commit_tree(self.git, tree, parents, self.message(unit), self.when))
-        return ComposedUnion(commit=tip, tree=tree)
+            commit = await commit_tree(self.git, merged, parents, self.message(unit), self.when)
+            union = ComposedUnion(commit=CommitId(commit), tree=merged)
+        return union or ComposedUnion(commit=head, tree=TreeId(await read_tree_id(self.git, head)))
 
     async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """Return the very commit that was tested."""

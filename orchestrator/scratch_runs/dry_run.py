@@ -1,6 +1,5 @@
 """`migrate run --dry-run`: carry a migration to its first queue, in a scratch directory that is removed."""
 
-import os
 from dataclasses import dataclass, replace
 
 from anyio import to_thread
@@ -56,7 +55,7 @@ async def dry_run_recipe(
         run = await _create_run(scratch_project, project, sampled, base, work_filter)
         async with open_run(run, watcher, RunOverrides(deps=project.state.path / DEPS_DIRECTORY)) as context:
             get_process_cache(context).earlier_runs = project.state.list_runs()
-            slots = context.config.hands.slots or len(os.sched_getaffinity(0))
+            slots = context.command_slots
             only_sample = bool(work_filter.sample)
             runner = DryRunner(context, slots, only_sample=only_sample, verify=dry_run_options.verify)
             outcome = await runner.run_to_queue()

@@ -1,6 +1,6 @@
 """A candidate as it would land: on top of the branch, and of what is about to land before it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.event.work import CandidateComposed, CandidateTaken
@@ -12,6 +12,7 @@ from orchestrator.engine.judging.candidate_changes import JudgedChange, read_can
 from orchestrator.engine.judging.support_files import read_base_gate
 from orchestrator.engine.merging.landing_composer import build_landing_composer
 from orchestrator.judge.gate.check_runner import build_check_key
+from orchestrator.queue.chain_composer import ChainComposer
 from orchestrator.queue.composition import ComposedUnion, UnitConflict
 
 
@@ -34,7 +35,7 @@ async def compose_candidate(context: RunContext, state: TaskState, candidate: Ca
     if tip != (context.state.head or context.state.run.base):
         return None  # somebody else moved the branch: the queue looks at that
     composer = build_landing_composer(context, [state.spec.id])
-    for head in reversed(await _compose_heads(context, state, tip, recorded)):
+    for head in await _compose_heads(context, state, tip, recorded):
         union = await composer.compose_union(head.commit, [state.unit])
         if isinstance(union, UnitConflict):
             continue
@@ -48,28 +49,43 @@ async def compose_candidate(context: RunContext, state: TaskState, candidate: Ca
 
 async def _compose_heads(
     context: RunContext, state: TaskState, tip: CommitId, recorded: Sequence[UnitId] | None
-) -> list[ComposedHead]:
-    """Return what a candidate may be composed with, best last; in a replay what was recorded, if anything."""
+) -> Iterable[ComposedHead]:
+    """Return what a candidate may be composed with, best first; in a replay what was recorded, if anything."""
     if context.action_order.gathers_news:
         waiting = context.passed_candidates.list_waiting(context.state, state.spec.id)
-        return await _compose_tested_heads(context, tip, [task.unit for task in waiting])
+        return _iterate_tested_heads(context, tip, await _compose_chain(context, tip, [task.unit for task in waiting]))
     if recorded is None:
         return []
     return [await _compose_recorded_head(context, tip, recorded)]
 
 
-async def _compose_tested_heads(context: RunContext, tip: CommitId, units: Sequence[UnitId]) -> list[ComposedHead]:
-    """Return the branch's tip, and each union of units on it whose tree was tested as a whole."""
-    composer = build_landing_composer(context, list(map(parse_unit_task, units)))
-    heads, head = [ComposedHead(tip)], ComposedHead(tip)
-    for unit in units:
-        union = await composer.compose_union(head.commit, [unit])
-        if isinstance(union, UnitConflict):
-            continue
-        head = ComposedHead(union.commit, (*head.units, unit))
+async def _compose_chain(
+    context: RunContext, tip: CommitId, units: Sequence[UnitId]
+) -> list[tuple[UnitId, ComposedUnion]]:
+    """Return the units that can be composed one after the other on the branch's tip, each with all before it."""
+    landing = build_landing_composer(context, list(map(parse_unit_task, units)))
+    composer = ChainComposer(landing, context.passed_candidates.composed)
+    chain, head = list[tuple[UnitId, ComposedUnion]](), tip
+    async with context.passed_candidates.composing:
+        for unit in units:
+            union = await composer.compose_union(head, [unit])
+            if isinstance(union, UnitConflict):
+                continue
+            head = union.commit
+            chain.append((unit, union))
+    return chain
+
+
+def _iterate_tested_heads(
+    context: RunContext, tip: CommitId, chain: Sequence[tuple[UnitId, ComposedUnion]]
+) -> Iterator[ComposedHead]:
+    """Yield each part of a chain whose tree was tested as a whole, the longest first, and then the branch's tip."""
+    units = tuple(unit for unit, _ in chain)
+    for length in range(len(chain), 0, -1):
+        _, union = chain[length - 1]
         if _is_tested(context, union.tree):
-            heads.append(head)
-    return heads
+            yield ComposedHead(union.commit, units[:length])
+    yield ComposedHead(tip)
 
 
 async def _compose_recorded_head(context: RunContext, tip: CommitId, units: Sequence[UnitId]) -> ComposedHead:

@@ -2,16 +2,25 @@
 
 from collections.abc import Iterator
 
+import anyio
+
 from orchestrator.domain.ids import TaskId, UnitId, build_landing_item, parse_unit_task
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.queue.chain_composer import ComposedSteps
 
 
 class PassedCandidates:
-    """The order in which candidates passed in this process. Whatever it says only decides which trees are tested."""
+    """The order in which candidates passed in this process. Whatever it says only decides which trees are tested.
+
+    `composed` are the steps by which waiting candidates were put together, so that none is composed for each newcomer.
+    Whoever composes holds `composing`: newcomers at the same moment ask for the same steps.
+    """
 
     def __init__(self) -> None:
         self._units: dict[UnitId, None] = {}
+        self.composed: ComposedSteps = {}
+        self.composing = anyio.Lock()
 
     def add_unit(self, unit: UnitId) -> None:
         """Note that the tests of a candidate have passed."""

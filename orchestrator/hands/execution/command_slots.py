@@ -1,10 +1,16 @@
 """Bound the commands that run at once; the harness's own go before those of agents."""
 
+import os
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
+
+
+def count_command_slots(wanted: int | None) -> int:
+    """Return the number of commands that run at once: as wanted, or one for each core."""
+    return wanted or len(os.sched_getaffinity(0))
 
 
 class CommandSlots:

@@ -5,10 +5,12 @@ The guard of its test runner goes into the sandbox beside it, under names drawn 
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import anyio
 from anyio import to_thread
 
 from orchestrator.domain.event.run import CheckFinished, CheckStarted
@@ -64,14 +66,19 @@ class CheckRunner:
         hands: Hands,
         ledger: Ledger,
         output_bytes: int,
+        places: float = math.inf,
         *,
         has_canaries: bool = True,
         archive: ReceiptArchive | None = None,
     ) -> None:
-        """Run checks in these hands; with an `archive` receipts come from earlier runs, and go to later ones."""
+        """Run checks in these hands; with an `archive` receipts come from earlier runs, and go to later ones.
+
+        At most `places` checks have a workspace at once: one that waits for its turn needs none.
+        """
         self._hands = hands
         self._ledger = ledger
         self._output_bytes = output_bytes
+        self._places = anyio.CapacityLimiter(places)
         self._planner = GuardPlanner(ledger, has_canaries=has_canaries)
         self._reuse = ReceiptReuse(archive, ledger, has_canaries=has_canaries) if archive else None
 
@@ -134,6 +141,12 @@ class CheckRunner:
         self, spec: CheckSpec, checked: CheckedTree, plan: GuardPlan, narrows: str | None
     ) -> tuple[Receipt, bool]:
         """Run the check once; return its receipt, and whether the guard is what kept it from running."""
+        async with self._places:
+            return await self._run_in_workspace(spec, checked, plan, narrows)
+
+    async def _run_in_workspace(
+        self, spec: CheckSpec, checked: CheckedTree, plan: GuardPlan, narrows: str | None
+    ) -> tuple[Receipt, bool]:
         commit, tree, purpose = checked
         key = self._ledger.build_next_key(f"check/{build_check_key(spec)}/{tree}")
         intent = CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose.text, facts=purpose.facts)
