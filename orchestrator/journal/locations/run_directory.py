@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import LATEST_RUN, RunId, find_named_runs, get_run_suffix, make_slug
+from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import EnvironmentProblem, UsageProblem
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger(__name__)
+_RUN_SUFFIX, _RUN_SUFFIXES = compile_lazily(r"[0-9a-f]{4}"), 0x10000
 _SHOWN_RUNS = 8
 """At most so many ids of runs are listed where a name fits none, or several."""
 
@@ -118,8 +120,16 @@ class StateDirectory:
         return state
 
     def build_run_directory(self, now: datetime) -> RunDirectory:
-        """Return a directory for a new run; its id sorts by time."""
-        return self.get_run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))
+        """Return a directory for a new run; its id sorts by time, also after a run that began in the same second."""
+        second, first_free = f"{now:%Y%m%d-%H%M%S}-", 0
+        for run in self.list_runs():
+            suffix = run.run.removeprefix(second)
+            if suffix != run.run and _RUN_SUFFIX.fullmatch(suffix):
+                first_free = int(suffix, 16) + 1
+        if first_free >= _RUN_SUFFIXES:
+            return self.build_run_directory(now + timedelta(seconds=1))
+        drawn = first_free + secrets.randbelow(_RUN_SUFFIXES - first_free)
+        return self.get_run(RunId(f"{second}{drawn:04x}"))
 
     def get_run(self, run: RunId) -> RunDirectory:
         """Return the directory of a run, whether or not it exists."""

@@ -1,5 +1,6 @@
 """The words that name a run: its id, a unique beginning, the whole ending after the last hyphen, or `latest`."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,14 @@ def test_a_run_is_named_by_a_unique_beginning_its_whole_ending_or_latest(
 def test_a_part_of_an_id_that_is_neither_names_no_run(state: StateDirectory, wanted: str) -> None:
     with pytest.raises(UsageProblem, match=f"is no run of this repository: {FIRST}, {SECOND}, {THIRD}; a run is named"):
         state.find_run(wanted)
+
+
+def test_runs_of_one_second_sort_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    state, now, begun = StateDirectory(tmp_path), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), list[str]()
+    for _ in range(40):
+        directory = state.build_run_directory(now)
+        directory.path.mkdir(parents=True)
+        directory.journal.touch()
+        begun.append(directory.run)
+    assert begun == sorted(set(begun))
+    assert state.find_run(None).run == begun[-1]
