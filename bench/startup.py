@@ -12,6 +12,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import statistics
 import struct
@@ -28,6 +29,7 @@ ROUNDS = 9
 BOUNDS_MS = {
     "--version": 80.0,
     "status --json": 150.0,
+    "runs: 500": 500.0,
     "complete a task": 200.0,
     "engine's import": 500.0,
     "run: foreground": 800.0,
@@ -92,6 +94,7 @@ def main() -> None:
         verbs = {
             "--version": ["--version"],
             "status --json": ["status", "--json", *where],
+            "runs: 500": ["runs", "--limit", "500", "--state", str(_make_many_runs(place / "state"))],
             "doctor": ["doctor", *where, "--gate", GATE, *model],
         }
         idle = statistics.median(cpu_ms([sys.executable, "-c", "pass"]) for _ in range(ROUNDS))
@@ -112,6 +115,16 @@ def main() -> None:
         }
         judged += [_is_within(name, [wait() for _ in range(ROUNDS)], WAITS_MS[name]) for name, wait in waits.items()]
     sys.exit(0 if all(judged) else 1)
+
+
+def _make_many_runs(state: Path) -> Path:
+    """Return a state directory that holds the one run 500 times, in 20 repositories."""
+    many = state.with_name("many")
+    run = next(state.glob("*/runs/*"))
+    for number in range(500):
+        copied = many / f"shop{number % 20}-{number % 20:08x}" / "runs" / f"20260101-{number:06}-{number:04x}"
+        shutil.copytree(run, copied)
+    return many
 
 
 def foreground_ms(orchestrate: Sequence[str], where: Sequence[str]) -> float:

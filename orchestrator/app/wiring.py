@@ -65,6 +65,7 @@ from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_depen
 from orchestrator.queue.pr_branch import LandingFence
 from orchestrator.report.run.result import STATUS_PROJECTION
 from orchestrator.report.run.status_projection import StatusProjection
+from orchestrator.report.runs.summary import SUMMARY_PROJECTION, render_summary_json
 from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
@@ -186,6 +187,7 @@ async def _open_journal(
     stack.callback(JournalMaintenance(journal).close)
     await stack.enter_async_context(flush_beside(journal))
     journal.projections[STATUS_PROJECTION] = StatusProjection(location.directory.journal).render_json
+    journal.projections[SUMMARY_PROJECTION] = render_summary_json
     if watcher:
         journal.listeners.append(watcher.on_event_recorded)
         watcher.on_run_opened(journal.state)

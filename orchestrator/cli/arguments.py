@@ -131,7 +131,10 @@ resume_options = _combine_options(
     add_budget_option("A new budget of the run, or unlimited."),
     settings_option,
 )
-run_options = _combine_options(engine_limit_options, no_sandbox_option, config_options, json_option)
+label_option = click.option(
+    "--label", "labels", multiple=True, metavar="NAME=VALUE", help="A label to find the run by; may be repeated."
+)
+run_options = _combine_options(engine_limit_options, no_sandbox_option, label_option, config_options, json_option)
 
 
 def add_role_options(
@@ -169,6 +172,7 @@ class VerbArguments(TypedDict, total=False):
     unsafe_no_sandbox: bool
     no_cache: bool
     detach: bool
+    labels: tuple[str, ...]
 
 
 def read_goal(given: str) -> str:
@@ -176,3 +180,18 @@ def read_goal(given: str) -> str:
     if given == "-":
         return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     return given.strip()
+
+
+def parse_labels(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return the labels that `--label` names.
+
+    Raises:
+        click.BadParameter: one of them is no NAME=VALUE.
+    """
+    labels = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--label")
+        labels[name] = value
+    return labels

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.arguments import VerbArguments
+from orchestrator.cli.arguments import VerbArguments, parse_labels
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.project.options import Options
@@ -77,11 +77,17 @@ class Flags:
             table = [_TABLES[name], within] if within else []
             set_nested_value(self.values, ["roles", name, *table, "model"], model)
 
+    def add_labels(self, pairs: tuple[str, ...]) -> None:
+        """Add the labels of `--label NAME=VALUE` pairs."""
+        for name, value in parse_labels(pairs).items():
+            set_nested_value(self.values, ["run", "labels", name], value)
+
 
 def build_options(given: VerbArguments) -> Options:
     """Return the options of a verb, from the values of those that verbs share."""
     flags = Flags(given.get("settings", ()), given.get("state", ""))
     flags.set_models(given.get("models", ()))
+    flags.add_labels(given.get("labels", ()))
     flags.add_criteria(given.get("criteria", ()), given.get("musts", ()))
     for option, key in _KEYS.items():
         flags.set_value(key, given.get(option))

@@ -24,6 +24,7 @@ VERBS = {
     "plan": Verb("run.plan", "Plan a goal without changing anything."),
     "migrate": Verb("migrate.group", "Change a whole codebase by recipe, file by file."),
     "status": Verb("inspect.status", "Show where a run stands."),
+    "runs": Verb("inspect.runs", "List the runs of all repositories, and who waits for you."),
     "watch": Verb("dashboard.watch", "Open the dashboard: watch a run, and answer its questions."),
     "logs": Verb("inspect.logs", "Print what happened in a run."),
     "show": Verb("inspect.show", "Show why a task landed, or why not: verdicts, attempts, receipts."),
@@ -54,7 +55,7 @@ VERBS = {
 
 SECTIONS = {
     "Start": ("init", "doctor", "plan", "run", "migrate", "demo"),
-    "Watch": ("status", "watch", "logs", "show", "diff", "cost", "report"),
+    "Watch": ("status", "runs", "watch", "logs", "show", "diff", "cost", "report"),
     "Decide": ("inbox", "approve", "send-back", "reject", "retry", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "memory", "hands", "completion"),

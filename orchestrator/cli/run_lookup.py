@@ -43,6 +43,11 @@ def find_state_directory(repository: Path, state: str) -> StateDirectory:
     return StateDirectory.open_for(find_checkout_root(repository), state or _read_configured_state(os.environ))
 
 
+def list_state_directories(state: str) -> list[StateDirectory]:
+    """Return the directories with the runs of all repositories; `state` is the value of --state."""
+    return StateDirectory.list_all(state or _read_configured_state(os.environ))
+
+
 def pass_run_directory(function: Callable[..., None]) -> Any:  # noqa: ANN401
     """Give a verb RUN, --repo, --state and --json, and pass it the run as `directory`: the latest if not named."""
 

@@ -24,6 +24,7 @@ from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.migration.site_check import SiteCheckReport
 from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import RunFailure, RunResult, RunStatus, StartedRun
+from orchestrator.report.runs.model import RunsDocument
 from orchestrator.report.task.details import FileEvidence, TaskDetails
 from orchestrator.retention.garbage_collection import CollectionResult
 from orchestrator.retro.report_model import RetroDocument
@@ -37,6 +38,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     RunFailure: "any of these, and plans and dry runs, that could not be begun",
     StartedRun: "run, resume, migrate run with --detach",
     RunStatus: "status, migrate status",
+    RunsDocument: "runs, inbox --all",
     CostReport: "cost",
     TaskDetails: "show of a task",
     FileEvidence: "show of a file of a migration",

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from orchestrator.config.agent_words import MapSettings, PromptSettings, RulesSettings
+from orchestrator.config.labels import Labels
 from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
@@ -58,6 +59,7 @@ class RunSettings(FrozenModel):
     time_limit_s: SecondsOrNone
     session_tries: Positive = 1
     lease_s: Annotated[float, Field(ge=2, le=MAX_SECONDS)] = 60
+    labels: Labels = Field(default_factory=dict)
 
 
 class PlanSettings(FrozenModel):

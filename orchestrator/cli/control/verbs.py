@@ -171,13 +171,22 @@ COMMANDS: Mapping[str, click.Command] = {name: build_verb(name, entry, RESOLVERS
 
 @click.command("inbox")
 @click.argument("run", required=False)
+@click.option("--all", "is_of_all", is_flag=True, help="What the runs of all repositories ask.")
 @common_options
-def inbox_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+def inbox_command(run: str | None, repo: Path, state: str, is_of_all: bool, as_json: bool) -> None:
     """Show what RUN asks of a person, and the commands that no engine has taken yet.
 
     \b
     orchestrate inbox
+    orchestrate inbox --all
     """
+    if is_of_all:
+        if run is not None:
+            raise UsageProblem("--all shows the questions of all runs: leave out RUN")
+        from orchestrator.cli.inspect.runs import print_waiting_runs
+
+        print_waiting_runs(state, as_json)
+        return
     place, run_state = find_commanded_run(run, repo, state)
     questions = run_state.pending_approvals
     sent = [command for _, command in place.directory.inbox.iterate_commands()]

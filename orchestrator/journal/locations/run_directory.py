@@ -119,6 +119,12 @@ class StateDirectory:
             _LOG.warning("other users could read %s until now; it is closed to them (mode 0700)", place)
         return state
 
+    @classmethod
+    def list_all(cls, configured: str = "", environ: Mapping[str, str] = os.environ) -> "list[StateDirectory]":
+        """Return the state directories of all repositories, by name; `configured` as in `locate_for`."""
+        base = _find_state_base(configured, environ)
+        return [cls(path.parent) for path in sorted(base.glob("*/runs"))]
+
     def build_run_directory(self, now: datetime) -> RunDirectory:
         """Return a directory for a new run; its id sorts by time, also after a run that began in the same second."""
         second, first_free = f"{now:%Y%m%d-%H%M%S}-", 0

@@ -36,12 +36,25 @@ def read_projection(journal: Path, name: str) -> StoredProjection | None:
     query = "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?"
     with (
         suppress(sqlite3.Error, ValueError, TypeError),
-        closing(sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)) as connection,
+        closing(sqlite3.connect(_build_uri(journal), uri=True)) as connection,
     ):
         row = connection.execute(query, (name,)).fetchone()
         if row:
             return _check_row(name, row, noted)
     return None
+
+
+def _build_uri(journal: Path) -> str:
+    """Return how SQLite opens a journal; one whose log is empty without locks, which takes a fifth of the time.
+
+    Whoever writes to it meanwhile writes to the log first. Should a part of that come into the file while it is read,
+    the sum beside the text tells.
+    """
+    options = "mode=ro"
+    with suppress(FileNotFoundError):
+        if journal.with_name(f"{journal.name}-wal").stat().st_size:
+            return f"{journal.as_uri()}?{options}"
+    return f"{journal.as_uri()}?{options}&immutable=1"
 
 
 def _check_row(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:

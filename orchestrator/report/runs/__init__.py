@@ -1,0 +1,1 @@
+"""A line about each of many runs, of all repositories."""
