@@ -1,9 +1,10 @@
 """Read the runs of all repositories of a user in short, from what their engines derived last."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import JournalProblem
@@ -32,6 +33,40 @@ def iterate_entries(runs: list[RunDirectory]) -> Iterator[RunEntry]:
     """Yield each run in short; one that cannot be read with the reason. Blocks."""
     for directory in runs:
         yield read_entry(directory)
+
+
+class RunListReader:
+    """Reads the runs of state directories again and again; a run of which nothing has changed is not read again."""
+
+    def __init__(self, states: Callable[[], list[StateDirectory]]) -> None:
+        """`states` returns the state directories that there are by then."""
+        self._states = states
+        self._known: dict[Path, tuple[_JournalMark, RunEntry]] = {}
+
+    def read_entries(self) -> list[RunEntry]:
+        """Return all runs in short, the latest first. Blocks."""
+        entries, known = list[RunEntry](), dict[Path, tuple[_JournalMark, RunEntry]]()
+        for directory in list_all_runs(self._states()):
+            mark = _read_mark(directory)
+            before = self._known.get(directory.path)
+            entry = before[1] if before and before[0] == mark and not before[1].is_live else read_entry(directory)
+            known[directory.path] = mark, entry
+            entries.append(entry)
+        self._known = known
+        return entries
+
+
+_JournalMark = tuple[int, ...]
+
+
+def _read_mark(directory: RunDirectory) -> _JournalMark:
+    """Return the times and sizes of a run's journal and of the log beside it."""
+    mark = list[int]()
+    for path in (directory.journal, directory.journal.with_name(f"{directory.journal.name}-wal")):
+        with suppress(OSError):
+            found = path.stat()
+            mark += [found.st_mtime_ns, found.st_size]
+    return tuple(mark)
 
 
 def read_entry(directory: RunDirectory) -> RunEntry:

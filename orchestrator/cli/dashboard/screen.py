@@ -66,7 +66,7 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], given: "WatchA
     relax_garbage_collector()
     settings = load_config(None).config.tui
     actions = build_dashboard_actions(directory, where)
-    dashboard_settings = _build_settings(settings, given, os.environ)
+    dashboard_settings = build_settings(settings, given, os.environ)
     log_to_run(directory)
     replay = PlaybackClock(given["speed"] or 1.0) if given["replay"] else None
     app = Dashboard(RunFeed(directory, replay=replay), actions, dashboard_settings)
@@ -118,9 +118,8 @@ def _print_line(text: str) -> None:
     sys.stdout.flush()
 
 
-def _build_settings(
-    settings: "TuiSettings", given: "WatchArguments", environ: Mapping[str, str]
-) -> "DashboardSettings":
+def build_settings(settings: "TuiSettings", given: "WatchArguments", environ: Mapping[str, str]) -> "DashboardSettings":
+    """Return the look and behaviour of a dashboard: the options of `watch` win over `[tui]`."""
     from orchestrator.tui.settings import DashboardSettings
 
     is_remote = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))

@@ -9,13 +9,14 @@ import click
 
 from orchestrator.cli.arguments import FILE, repository_options
 from orchestrator.cli.output import exit_with
-from orchestrator.cli.run_lookup import find_state_directory, format_location_options
+from orchestrator.cli.run_lookup import find_project_root, find_state_directory, format_location_options
 from orchestrator.errors import UsageProblem
 
 
 class WatchArguments(TypedDict):
     """The values of the options of `watch`, but for those that name the run."""
 
+    is_of_all: bool
     read_only: bool
     plain: bool
     is_ascii: bool
@@ -31,6 +32,7 @@ class WatchArguments(TypedDict):
 
 @click.command("watch")
 @click.argument("run", required=False)
+@click.option("--all", "is_of_all", is_flag=True, help="List the runs of all repositories; `enter` opens one.")
 @click.option("--read-only", is_flag=True, help="Only look: no key acts on the run.")
 @click.option("--plain", is_flag=True, help="Print lines instead; the default without a terminal and in CI.")
 @click.option("--ascii", "is_ascii", is_flag=True, help="Draw with ASCII characters only.")
@@ -53,12 +55,15 @@ class WatchArguments(TypedDict):
 def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[WatchArguments]) -> None:
     """Watch RUN (the latest by default) in the dashboard, and act on it. `q` leaves it, and the run goes on.
 
+    Outside of a repository, and with --all, it lists the runs of all repositories.
+
     Any number of people can watch a run. Without a terminal, in CI, with TERM=dumb or
     ORCHESTRATE_TUI=0, it prints a line for each thing that happens, takes answers that are typed on a terminal, and
     exits as the run does.
 
     \b
     orchestrate watch
+    orchestrate watch --all
     orchestrate watch 7f3a --read-only
     orchestrate watch --replay 7f3a --speed 20
     orchestrate watch --web --port 8642
@@ -67,6 +72,14 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[Wa
 
     is_in_lines = not given["web"] and (given["plain"] or not can_show_dashboard(os.environ))
     _require_consistent(given, is_in_lines)
+    if given["is_of_all"] or (run is None and repo == Path() and find_project_root(repo) is None):
+        if run is not None or given["web"] or given["replay"] or is_in_lines:
+            raise UsageProblem(
+                "the list of all runs needs a terminal to draw on, and no RUN; orchestrate runs prints it in lines"
+            )
+        from orchestrator.cli.dashboard.run_list import show_run_list
+
+        exit_with(show_run_list(state, given))
     directory = find_state_directory(repo, state).find_run(run)
     words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
     if given["film"] is not None:
