@@ -11,6 +11,7 @@ from orchestrator.domain.budget.accounts import Accounts
 from orchestrator.domain.event.work import GrantDecided, PlanRefused
 from orchestrator.domain.ids import SessionId, build_planning_session_id
 from orchestrator.domain.ownership.claims import check_claims, describe_contradiction, list_own_contradictions
+from orchestrator.domain.policy.rules import PolicyActor
 from orchestrator.domain.run.earlier_tasks import list_earlier_tasks
 from orchestrator.domain.run.person_review import PersonReview
 from orchestrator.domain.run.plan import KeepPlan, Plan, check_plan
@@ -82,7 +83,9 @@ class ModelPlanner:
             build_search_tool(workspace),
             build_read_tool(workspace),
             *build_looking_tools(self._around, brief.commit),
-            *build_command_tools(self._around, settings, workspace, tier, is_writing=False),
+            *build_command_tools(
+                self._around, settings, workspace, tier, actor=PolicyActor(role="planner"), is_writing=False
+            ),
             build_recall_tool(self._around.ledger),
             *self._around.build_memory_tools(brief.task.id),
             build_submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),

@@ -16,6 +16,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger, record_notice_once
+from orchestrator.ports.policy import NO_POLICY, PolicyGuard
 from orchestrator.ports.project_rules import NO_PROJECT_RULES, ProjectRules
 from orchestrator.ports.roles import SessionFailure
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
@@ -28,12 +29,16 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class AgentSources:
-    """The sources of what agents are told besides their task: prompts, the project's rules, its code, a field guide."""
+    """The sources of what agents are told besides their task: prompts, the project's rules, its code, a field guide.
+
+    `policy` keeps what they may do.
+    """
 
     prompts: PromptSource = SHIPPED_PROMPTS
     rules: ProjectRules = NO_PROJECT_RULES
     codebase: Codebase | None = None
     has_memory: bool = False
+    policy: PolicyGuard = NO_POLICY
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class RoleContext:
     rules: ProjectRules = NO_PROJECT_RULES
     codebase: Codebase | None = None
     has_memory: bool = False
+    policy: PolicyGuard = NO_POLICY
 
     def build_memory_tools(self, task: TaskId) -> list[AnyTool]:
         """Return the tools by which a conversation about a task notes something for later ones; none without memory."""
@@ -67,7 +73,9 @@ class RoleContext:
             spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
         limit = self.config.rules.max_chars
         spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths, heard)
-        result = await run_session(replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks)
+        result = await run_session(
+            replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks, self.policy
+        )
         if isinstance(result, SessionFailure):
             return result
         for kind in kinds:

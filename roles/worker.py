@@ -16,6 +16,7 @@ from orchestrator.agent.tools.harness import (
 from orchestrator.config.roles import CommandingSettings
 from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.policy.rules import PolicyActor
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.grant import Grant, find_grant_problems, format_grants
 from orchestrator.domain.run.task import Attempt, Handoff, Task
@@ -70,7 +71,8 @@ class ModelWorker:
         asking = [build_request_grant_tool(partial(self._request_grant, task.id))] if self._may_request(brief) else []
         looking = self._build_looking_tools(brief)
         settings = self._choose_settings(attempt.variant or task.variant)
-        working = self._build_working_tools(settings, workspace, task.id, tier)
+        actor = PolicyActor(role=self.role, variant=attempt.variant or "")
+        working = self._build_working_tools(settings, workspace, task.id, tier, actor)
         tools = index_tools(*asking, *looking, *working, *self._contest_tools(brief))
         goes_on = attempt.goes_on or attempt.fork is not None
         spec = SessionSpec(
@@ -87,6 +89,7 @@ class ModelWorker:
             continues=_find_previous_session(attempt) if goes_on else None,
             until=attempt.fork.turn if attempt.fork else None,
             tier=tier,
+            variant=actor.variant,
         )
         return await self._around.hold_session(spec, Handoff, heard=self._find_heard_instructions(task, spec))
 
@@ -142,12 +145,17 @@ class ModelWorker:
         return _build_brief(self._around.prompts, brief, goes_on)
 
     def _build_working_tools(
-        self, settings: CommandingSettings, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]
+        self,
+        settings: CommandingSettings,
+        workspace: Workspace,
+        task: TaskId,
+        tier: Callable[[], Tier],
+        actor: PolicyActor,
     ) -> list[AnyTool]:
         ladder = self._around.tier_grants
         looking: list[AnyTool] = [files.build_list_tool(workspace), files.build_search_tool(workspace)]
         if tier() > Tier.FILES:
-            looking = build_command_tools(self._around, settings, workspace, tier)
+            looking = build_command_tools(self._around, settings, workspace, tier, actor=actor)
             looking += [build_request_tier_tool(ladder, task)] if tier() < ladder.get_ceiling() else []
         return [
             *looking,

@@ -22,6 +22,7 @@ from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.policy import NO_POLICY, PolicyGuard
 from orchestrator.ports.roles import SessionFailure
 
 MALFORMED_LIMIT = 5
@@ -33,7 +34,13 @@ _CUT_OFF = "Your reply was cut off at the provider's output limit. Do less in on
 _RUNNING_OUT = "{left} replies are left in this session. Bring the work to a state that can stand, then use {final}."
 
 
-async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hooks: Hooks = NO_HOOKS) -> object:
+async def run_session(
+    spec: SessionSpec,
+    asker: ModelCaller,
+    ledger: Ledger,
+    hooks: Hooks = NO_HOOKS,
+    policy: PolicyGuard = NO_POLICY,
+) -> object:
     """Hold a conversation to its end, or go on with it where it was cut off.
 
     Returns:
@@ -47,7 +54,9 @@ async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hoo
         restored = RestoredSession(await _start_session(spec, ledger))
     if restored.tree and spec.workspace:
         await spec.workspace.restore_tree(restored.tree)
-    session = _Session(spec, asker, ledger, restored, SessionHooks(spec, hooks))
+    session_hooks = SessionHooks(spec, hooks)
+    executor = ToolExecutor(spec, ledger, session_hooks, restored.conversation, policy)
+    session = _Session(spec, asker, ledger, restored, session_hooks, executor)
     if restored.ended is not None:
         return await session.rebuild_result(restored.ended, restored.detail)
     return await session.run()
@@ -76,14 +85,20 @@ class _Session:
     """A session under way."""
 
     def __init__(
-        self, spec: SessionSpec, asker: ModelCaller, ledger: Ledger, restored: RestoredSession, hooks: SessionHooks
+        self,
+        spec: SessionSpec,
+        asker: ModelCaller,
+        ledger: Ledger,
+        restored: RestoredSession,
+        hooks: SessionHooks,
+        executor: ToolExecutor,
     ) -> None:
         self._spec = spec
         self._asker = asker
         self._ledger = ledger
         self._restored = restored
         self._hooks = hooks
-        self._executor = ToolExecutor(spec, ledger, hooks, restored.conversation)
+        self._executor = executor
         self._conversation = restored.conversation
         self._carryover = CarryoverTurns(spec, ledger, restored.conversation)
         self._stuck = StuckDetector(restored.conversation.list_current_turns())

@@ -23,7 +23,8 @@ class SessionSpec:
     and with turn `until` if that is given.
     `tier` tells how much its commands may reach, as it stands.
     `anchor` is the ref under which the workspace is kept after every turn; without it the workspace is only read.
-    `prompts` hold what is said when the conversation is carried over into a fresh context.
+    `prompts` hold what is said when the conversation is carried over into a fresh context. `variant` is that of the
+    role, empty where it has none.
     """
 
     id: SessionId
@@ -40,6 +41,7 @@ class SessionSpec:
     until: int | None = None
     tier: Callable[[], Tier] = lambda: Tier.FILES
     prompts: PromptSource = SHIPPED_PROMPTS
+    variant: str = ""
 
     @cached_property
     def context_tokens(self) -> int:

@@ -16,12 +16,13 @@ from orchestrator.agent.elided_texts import has_elision_note
 from orchestrator.agent.history import SessionHistory
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.tools.argument_names import describe_other_names
-from orchestrator.agent.tools.base import ToolResult
+from orchestrator.agent.tools.base import AnyTool, ToolResult
 from orchestrator.agent.turn import Turn
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import parse_effect_name
+from orchestrator.domain.policy.rules import PolicyActor, PolicySubject
 from orchestrator.domain.text.truncation import LIMIT_CHARS, truncate_text
 from orchestrator.errors import MalformedReply
 from orchestrator.llm.output_parsing import parse_arguments
@@ -29,6 +30,7 @@ from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.hooks import HookOccurrence, Hooks
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.policy import NO_POLICY, PolicyGuard
 from orchestrator.redact.token_patterns import has_mark
 
 _OBSERVATION_CHARS = 16_000
@@ -103,8 +105,16 @@ _LEAST_OUTPUT_CHARS = 500
 class ToolExecutor:
     """The tools of one session in use."""
 
-    def __init__(self, spec: SessionSpec, ledger: Ledger, hooks: SessionHooks, conversation: SessionHistory) -> None:
+    def __init__(
+        self,
+        spec: SessionSpec,
+        ledger: Ledger,
+        hooks: SessionHooks,
+        conversation: SessionHistory,
+        policy: PolicyGuard = NO_POLICY,
+    ) -> None:
         self._spec = spec
+        self._policy = policy
         self._ledger = ledger
         self._hooks = hooks
         self._conversation = conversation
@@ -189,11 +199,11 @@ class ToolExecutor:
         )
         begun = monotonic()
         async with record_effect(self._ledger, called, stages_done=True) as using:
-            veto = await self._hooks.before_tool(number, index, call)
+            veto = await self._find_objection(number, index, call)
             if veto is None:
                 result = await self._run_tool(parse_effect_name(key), call)
             else:
-                result = ToolResult(_VETOED.format(veto), is_ok=False)
+                result = ToolResult(veto, is_ok=False)
             text = truncate_text(self._ledger.redact_text(result.text), room).text or "[no output]"
             shown = replace(result, text=text + hint)
             using.done = ToolReturned(
@@ -209,6 +219,28 @@ class ToolExecutor:
         if veto is None:
             await self._hooks.after_tool(number, index, call, shown)
         return shown
+
+    async def _find_objection(self, number: int, index: int, call: ToolCall) -> str | None:
+        """Return why a tool may not be used, in words for the model: by the policy first, then by the hooks."""
+        subjects = self._list_subjects(call)
+        if subjects:
+            actor = PolicyActor(role=self._spec.role, variant=self._spec.variant)
+            refusal = await self._policy.find_refusal(actor, self._spec.task, subjects)
+            if refusal is not None:
+                return f"Nothing was done. {refusal}"
+        veto = await self._hooks.before_tool(number, index, call)
+        return None if veto is None else _VETOED.format(veto)
+
+    def _list_subjects(self, call: ToolCall) -> list[PolicySubject]:
+        """Return what the policy decides about in a call; nothing where it cannot be used, or only ends the session."""
+        tool = self._spec.tools.get(call.name)
+        if tool is None or tool.is_final:
+            return []
+        path = _read_path(call, tool)
+        subjects = [PolicySubject(kind="tool", name=call.name, path=path)]
+        if path and tool.is_mutating:
+            subjects.append(PolicySubject(kind="write", name=path))
+        return subjects
 
     async def _get_policy_hash(self) -> str:
         if self._spec.workspace is None:
@@ -226,6 +258,16 @@ class ToolExecutor:
             return ToolResult(_ELIDED, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
         return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
+
+
+def _read_path(call: ToolCall, tool: AnyTool) -> str:
+    """Return the path that a call names; empty where it names none, or cannot be used anyway."""
+    try:
+        arguments = parse_arguments(call.arguments, tool.arguments)
+    except MalformedReply:
+        return ""
+    path = arguments.model_dump(mode="json").get("path")
+    return path if isinstance(path, str) else ""
 
 
 async def _run_stoppable(

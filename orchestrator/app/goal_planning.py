@@ -9,6 +9,7 @@ from anyio import to_thread
 
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
+from orchestrator.app.policies import open_policy
 from orchestrator.app.role_wiring import build_role_context
 from orchestrator.app.run_creation import require_models
 from orchestrator.config.model import Config
@@ -75,8 +76,9 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
             git = project.repository.git
             rules = RepositoryRules(git, head, config.rules.files)
             codebase = open_codebase(git, head, project.state.path, config)
-            tier_grants = RunTierGrants(lambda: config, journal)
-            sources = AgentSources(prompts, rules, codebase)
+            policy = await open_policy(journal, git, head, lambda: config)
+            tier_grants = RunTierGrants(lambda: config, journal, policy)
+            sources = AgentSources(prompts, rules, codebase, policy=policy)
             roles = ModelRoles(build_role_context(config, journal, router, tier_grants=tier_grants, sources=sources))
             result = await roles.planner.plan_slice(brief.model_copy(update={"commit": head}), workspace)
         journal.close()

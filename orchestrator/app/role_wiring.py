@@ -55,6 +55,7 @@ def build_role_context(
         sources.rules,
         sources.codebase,
         sources.has_memory,
+        sources.policy,
     )
 
 

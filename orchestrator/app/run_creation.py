@@ -8,6 +8,7 @@ from anyio import to_thread
 
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import read_guide_events
+from orchestrator.app.policies import require_usable_policy
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
@@ -129,9 +130,11 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     Raises:
         EnvironmentProblem: git is too old, or no sandbox is installed; the engine finds out whether one holds.
         CommitNotSigned: commits are to be signed, and the key cannot be used.
-        UsageProblem: its PR branch cannot exist, or its settings hold a secret.
+        UsageProblem: its PR branch cannot exist, its settings hold a secret, or its policy cannot be kept.
     """
     await _require_git()
+    base = new.base or CommitId(project.repository.read_head_commit())
+    await require_usable_policy(project.config, project.repository.git, base)
     withheld: dict[str, None] = {}
     outputs: dict[str, None] = {}
     for grant in grants:

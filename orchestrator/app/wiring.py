@@ -15,6 +15,7 @@ from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import open_field_guide
 from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.app.model_loading import start_loading_models
+from orchestrator.app.policies import open_policy
 from orchestrator.app.role_wiring import build_role_context, count_model_replies, list_provider_pauses
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
@@ -28,10 +29,11 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import RunTierGrants
 from orchestrator.engine.control.command_consumer import CommandConsumer
+from orchestrator.engine.control.policy_paths import PolicyHooks
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started
-from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem, convert_error
 from orchestrator.forge.factory import open_forge, require_forge
 from orchestrator.hands.execution.command_slots import count_command_slots
 from orchestrator.hands.local import LocalHands, open_local_hands
@@ -58,6 +60,7 @@ from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Clock
 from orchestrator.ports.model_client import ModelClient
+from orchestrator.ports.policy import PolicyGuard
 from orchestrator.project.options import build_grant, build_litellm_client, build_retry_policy
 from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
@@ -96,6 +99,7 @@ class RunOverrides:
         prompts: those among them that are not the shipped ones replace the configured ones.
         wrap_forge: puts something before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
+        asks_before_landing: False where nothing lands for good, so that the policy asks nobody about it.
     """
 
     client: ModelClient | None = None
@@ -104,6 +108,7 @@ class RunOverrides:
     prompts: PromptSource = SHIPPED_PROMPTS
     wrap_forge: Callable[[Forge], Forge] = lambda forge: forge
     deps: Path | None = None
+    asks_before_landing: bool = True
 
 
 _NO_OVERRIDES = RunOverrides()
@@ -123,13 +128,12 @@ async def open_run(
         journal = await _open_journal(location, watcher, overrides, stack)
         epoch = await _raise_fence(location, journal)
         await CommandConsumer(journal, location.directory.inbox).take_pending_commands()
-        live = LiveConfig(journal.state)
-        config, recipe = live.current, _load_recipe(journal.state)
-        lock.write_owner(config.run.lease_s)
-        on_recovered = await _open_notifications(location, config, journal, stack)
-        opening = _RunOpening(location, overrides, stack, lock, journal, live, config, recipe)
+        live, recipe = LiveConfig(journal.state), _load_recipe(journal.state)
+        opening = _RunOpening(location, overrides, stack, lock, journal, live, live.current, recipe)
+        lock.write_owner(opening.config.run.lease_s)
+        on_recovered = await _open_notifications(location, opening.config, journal, stack)
         grant, hands, before = await opening.open_environments()
-        hooks = opening.build_hooks(hands)
+        policy, hooks = await opening.open_guards(hands)
         yield RunContext(
             directory=location.directory,
             journal=journal,
@@ -144,12 +148,13 @@ async def open_run(
             repeats=None if recipe else opening.build_repeat_runner(hands),
             mutants=None if recipe else opening.build_mutant_runner(hands),
             forge=overrides.wrap_forge(await stack.enter_async_context(opening.open_forge())),
-            roles=await opening.open_roles(hooks),
+            roles=await opening.open_roles(hooks, policy),
             hooks=hooks,
             on_recovered=on_recovered,
             action_order=overrides.pace,
             field_guide=opening.open_field_guide(),
-            has_worker=partial(_has_worker, config),
+            has_worker=partial(_has_worker, opening.config),
+            policy=policy,
         )
 
 
@@ -270,7 +275,24 @@ class _RunOpening:
         async with self._open_hands(wider_grant) as hands:
             yield JournaledHands(hands, self.journal)
 
-    def build_hooks(self, hands: Hands) -> Hooks:
+    async def open_guards(self, hands: Hands) -> tuple[PolicyGuard, Hooks]:
+        """Open the policy, and the configured hooks behind what it says of landings.
+
+        A policy that cannot be kept is recorded as the reason for the stop.
+
+        Raises:
+            UsageProblem: a file of it cannot be used.
+        """
+        git, base = self.location.repository.git, self.journal.state.run.base
+        try:
+            guard = await open_policy(self.journal, git, base, lambda: self.live.current)
+        except UsageProblem as problem:
+            await self.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
+            raise
+        guard.asks_before_landing = self.overrides.asks_before_landing
+        return guard, PolicyHooks(self._build_hooks(hands), guard, self.journal.state)
+
+    def _build_hooks(self, hands: Hands) -> Hooks:
         """Return the hooks that are configured."""
         hooks, repository = self.config.hooks, self.location.repository
         return HookRunner(hooks, self.journal, hands, repository.git, repository.root) if hooks else NO_HOOKS
@@ -330,7 +352,7 @@ class _RunOpening:
         """Return the field guide of the repository; None where nothing is to be remembered, or for a migration."""
         return open_field_guide(self.location.state.path, self.journal.state, self.config, self.lock)
 
-    async def open_roles(self, hooks: Hooks) -> ModelRoles | None:
+    async def open_roles(self, hooks: Hooks, policy: PolicyGuard) -> ModelRoles | None:
         """Open the roles on their models; None for a recipe without models.
 
         Raises:
@@ -339,14 +361,16 @@ class _RunOpening:
         if self.recipe and not self.recipe.needs_models:
             return None
         config, journal, client = self.config, self.journal, self.overrides.client
-        tier_grants, codebase = RunTierGrants(lambda: self.live.current, journal), self._open_codebase()
+        tier_grants, codebase = RunTierGrants(lambda: self.live.current, journal, policy), self._open_codebase()
         prompts = (await load_configured_prompts(config)).replace_prompts(self.overrides.prompts)
         rules = RepositoryRules(self.location.repository.git, journal.state.run.base, config.rules.files)
         has_memory = self.open_field_guide() is not None
         if client is not None:
             budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
             caller = ModelCaller(client, journal, build_retry_policy(config), budget, providers)
-            around = RoleContext(config, journal, caller, hooks, prompts, tier_grants, rules, codebase, has_memory)
+            around = RoleContext(
+                config, journal, caller, hooks, prompts, tier_grants, rules, codebase, has_memory, policy
+            )
             return ModelRoles(around)
         connect = partial(build_litellm_client, config)
         if needs_providers(config.roles):
@@ -355,7 +379,7 @@ class _RunOpening:
         router = await self.stack.enter_async_context(models)
         if pauses := tuple(list_provider_pauses(journal.state)):
             await journal.append(*pauses)
-        sources = AgentSources(prompts, rules, codebase, has_memory)
+        sources = AgentSources(prompts, rules, codebase, has_memory, policy)
         around = build_role_context(
             config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, sources=sources
         )

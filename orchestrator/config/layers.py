@@ -31,7 +31,7 @@ _USER_ONLY_KEYS = (
         ("run", "time_limit_s"),
     ),
     *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
-    *(("roles", "*", "instructions"), ("prompts",)),
+    *(("roles", "*", "instructions"), ("prompts",), ("policy",)),
     *(("roles", "*", "extra"), ("roles", "*", "reasoning_effort")),
     *(("roles", "worker", "variants"), ("roles", "worker", "escalate_to"), ("roles", "judge", "lenses")),
 )
@@ -39,7 +39,7 @@ _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
 _COMMIT_IDENTITY = tuple(("commits", key) for key in ("name", "email", "sign", "key", "co_author"))
-_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",))
+_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",), ("policy",))
 """Settings that act on this machine as the user, or in the user's name.
 
 Trust in a repository does not extend to them.

@@ -9,6 +9,7 @@ from orchestrator.config.agent_words import MapSettings, PromptSettings, RulesSe
 from orchestrator.config.labels import Labels
 from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
+from orchestrator.config.policy_file import PolicySettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
@@ -396,3 +397,4 @@ class Config(FrozenModel):
     rules: RulesSettings = Field(default_factory=RulesSettings)
     memory: MemorySettings = Field(default_factory=MemorySettings)
     prompts: PromptSettings = Field(default_factory=PromptSettings)
+    policy: PolicySettings = Field(default_factory=PolicySettings)

@@ -251,8 +251,13 @@ def build_tier_subject(task: TaskId, tier: int) -> str:
     return f"{task}/{tier}"
 
 
+def build_policy_subject(task: TaskId, digest: str) -> str:
+    """Return the subject of the question whether the agents of a task may do something that the policy asks about."""
+    return f"{task}/{digest}"
+
+
 def parse_tier_task(subject: str) -> TaskId:
-    """Return the task whose commands a question about a tier is about."""
+    """Return the task whose commands or agents a question about a tier or by the policy is about."""
     return TaskId(subject.rpartition("/")[0])
 
 

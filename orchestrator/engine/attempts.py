@@ -26,19 +26,20 @@ from orchestrator.ports.roles import FileBrief, Roles, SessionFailure, WorkBrief
 from worktrees.diffs.file_diffs import diff_trees
 from worktrees.safety.path_rules import escape_path
 
-_TIER_WORDS: Mapping[ApprovalDecision, str] = {"approve": "granted", "reject": "refused"}
+_REQUEST_WORDS: Mapping[ApprovalDecision, str] = {"approve": "granted", "reject": "refused"}
 
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Begin the next attempt at a task and carry it out."""
     state = context.state.tasks[task]
     attempt = await _next_attempt(context, roles, state)
+    await context.policy.take_changes()
     if veto := await find_attempt_veto(context, state, attempt):
         reason = f"refused by a hook: {veto}"
         refused = work.TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
         await context.journal.append(refused)
         return
-    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt))
+    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt, policy=context.policy.hash))
     await continue_attempt(context, roles, task)
 
 
@@ -112,7 +113,7 @@ async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
     if state.retry is not None and state.retry.turn is not None:
         return await _fork_attempt(context, roles, state, state.retry, state.retry.turn)
-    answers = tuple(_list_tier_answers(context.state, state.spec.id))
+    answers = tuple(_list_request_answers(context.state, state.spec.id))
     clash_mode = choose_clash_mode(state, context.config.run.max_attempts)
     if clash_mode is not None:
         return await build_clash_attempt(context, roles, state, clash_mode, answers)
@@ -166,12 +167,12 @@ def _ran_out(state: TaskState) -> bool:
     return latest.is_out_of_room or latest == Exit.OUT_OF_BUDGET
 
 
-def _list_tier_answers(state: RunState, task: TaskId) -> Iterator[str]:
-    """Yield what became of the tiers that workers of the task asked for."""
-    for wish in state.list_tier_requests(task):
+def _list_request_answers(state: RunState, task: TaskId) -> Iterator[str]:
+    """Yield what people answered to requests for the workers of the task: for tiers, and by the policy."""
+    for wish in state.list_task_requests(task):
         if wish.decision:
             reason = f" ({wish.reason})" * bool(wish.reason)
-            yield f"{_TIER_WORDS[wish.decision]}: {wish.approval.title}{reason}"
+            yield f"{_REQUEST_WORDS[wish.decision]}: {wish.approval.title}{reason}"
 
 
 def _explain_next_attempt(run: RunState, state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:

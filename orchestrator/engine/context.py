@@ -27,6 +27,7 @@ from orchestrator.ports.field_guide import FieldGuide
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
+from orchestrator.ports.policy import NO_POLICY, PolicyGuard
 from orchestrator.ports.roles import Roles
 from orchestrator.queue.pr_branch import LandingFence, PrBranch, require_green_tip
 from worktrees.object_store.merge import commit_tree
@@ -83,6 +84,7 @@ class RunContext:
     baseline_hands: Hands | None = None
     lend_hands: HandsLender | None = None
     field_guide: FieldGuide | None = None
+    policy: PolicyGuard = NO_POLICY
 
     @property
     def state(self) -> RunState:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.policy.rules import HostRules
 from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
@@ -28,7 +29,8 @@ class ShellCommand(FrozenModel):
     read-only. `files` names files that the command writes outside the workspace and the caller wants back:
     variable name → file name; the command finds each path in the environment variable. `stdin` is what it reads on
     its standard input. `tier` is how much it may reach. With `is_watched` its result names the files that it
-    opened and wrote. One that an agent asked for (`is_agent`) lets the harness's own go first.
+    opened and wrote. One that an agent asked for (`is_agent`) lets the harness's own go first. `host_rules` are the
+    policy's, for what it reaches at tier 2.
     """
 
     line: str
@@ -42,6 +44,7 @@ class ShellCommand(FrozenModel):
     tier: Tier = Tier.COMMANDS
     is_watched: bool = False
     is_agent: bool = False
+    host_rules: HostRules | None = None
 
 
 class MountPoint(FrozenModel):

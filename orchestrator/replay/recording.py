@@ -63,9 +63,9 @@ class RecordedRun:
 
     @property
     def tier_answers(self) -> Sequence[ApprovalDecided]:
-        """The answers to wishes for a higher tier, by people or the clock, in order."""
+        """The answers to wishes for a higher tier and to questions of the policy, by people or the clock, in order."""
         decided = (one.event for one in self.events if isinstance(one.event, ApprovalDecided))
-        return [event for event in decided if self.state.approvals[event.item].approval.matter == "tier"]
+        return [event for event in decided if self.state.approvals[event.item].approval.matter in ("tier", "policy")]
 
     @property
     def state_without_granted_tiers(self) -> RunState:

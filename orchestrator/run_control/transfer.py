@@ -111,8 +111,8 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), whose commits are and what signs
     them, what the sandbox shows of this machine and of the checkout, where model calls and their keys go, and where
-    prompts lie. A tier may be lower than the user's own and never higher, and what is a secret for either of them is
-    one. Without `own` the user's own are those of no project.
+    prompts and the policy lie. A tier may be lower than the user's own and never higher, and what is a secret for
+    either of them is one. Without `own` the user's own are those of no project.
     """
     own_config = own or load_config(None).config
     own_values = own_config.model_dump(mode="json", by_alias=True)
@@ -121,7 +121,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         theirs, own_role = settings["roles"][name], own_values["roles"][name]
         inherited = _select_endpoint(getattr(own_config.roles, name).model_dump(mode="json"))
         roles[name] = _select_endpoint(own_role) | _spread_endpoint(theirs, inherited) | _lower_tier(theirs, own_role)
-    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands", "prompts")}
+    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands", "prompts", "policy")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {

@@ -53,7 +53,8 @@ async def dry_run_recipe(
     with create_scratch_directory(project.repository, project.state, keep=False) as scratch:
         scratch_project, sampled = _move_to_scratch(project, scratch), work_filter.apply_sample(recipe)
         run = await _create_run(scratch_project, project, sampled, base, work_filter)
-        async with open_run(run, watcher, RunOverrides(deps=project.state.path / DEPS_DIRECTORY)) as context:
+        overrides = RunOverrides(deps=project.state.path / DEPS_DIRECTORY, asks_before_landing=False)
+        async with open_run(run, watcher, overrides) as context:
             get_process_cache(context).earlier_runs = project.state.list_runs()
             slots = context.command_slots
             only_sample = bool(work_filter.sample)

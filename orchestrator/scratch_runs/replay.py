@@ -144,7 +144,12 @@ class _Replay:
             client = RecordedModel(self._recording.answers, self._require_recorded_call, self._compare_request)
             journal = partial(StoppingJournal, stops=stops)
             return RunOverrides(
-                client=client, open_journal=journal, prompts=self._source, wrap_forge=self._wrap_forge, deps=self._deps
+                client=client,
+                open_journal=journal,
+                prompts=self._source,
+                wrap_forge=self._wrap_forge,
+                deps=self._deps,
+                asks_before_landing=False,
             )
         return RunOverrides(
             client=RecordedModel(self._recording.answers, self._wait_for_turn, self._compare_request),
@@ -153,6 +158,7 @@ class _Replay:
             prompts=self._source,
             wrap_forge=self._wrap_forge,
             deps=self._deps,
+            asks_before_landing=False,
         )
 
     def _wrap_forge(self, forge: Forge) -> Forge:

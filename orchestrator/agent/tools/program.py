@@ -7,6 +7,7 @@ from pydantic import Field
 from orchestrator.agent.program import program_command
 from orchestrator.agent.tools.base import CommandText, Tool, ToolArguments, ToolResult
 from orchestrator.agent.tools.shell import describe_command_result
+from orchestrator.domain.policy.rules import HostRules
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.ports.hands import ShellCommand, Workspace
@@ -41,6 +42,7 @@ def build_program_tool(
     tier: Callable[[], Tier] = lambda: Tier.COMMANDS,
     *,
     is_writing: bool = True,
+    host_rules: Callable[[], HostRules | None] = lambda: None,
 ) -> Tool[ProgramArguments]:
     """Return the tool that runs a program as `shell` runs a command: same sandbox, tier, limits and output."""
 
@@ -54,6 +56,7 @@ def build_program_tool(
             writable=is_writing,
             tier=tier(),
             is_agent=True,
+            host_rules=host_rules(),
         )
         result, output = await run_and_read(workspace, command)
         return ToolResult(

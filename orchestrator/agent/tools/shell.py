@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pydantic import Field
 
 from orchestrator.agent.tools.base import CommandText, Tool, ToolArguments, ToolResult
+from orchestrator.domain.policy.rules import HostRules
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.sandbox.tier import Tier, ToolReach
 from orchestrator.hands.execution.workspace_runner import run_and_read
@@ -25,6 +26,7 @@ def build_shell_tool(
     tier: Callable[[], Tier] = lambda: Tier.COMMANDS,
     *,
     is_writing: bool = True,
+    host_rules: Callable[[], HostRules | None] = lambda: None,
 ) -> Tool[ShellArguments]:
     """Return the tool that runs a command at the tier of that time; only the repository can be written, if that."""
 
@@ -36,6 +38,7 @@ def build_shell_tool(
             writable=is_writing,
             tier=tier(),
             is_agent=True,
+            host_rules=host_rules(),
         )
         result, output = await run_and_read(workspace, command)
         text = describe_command_result(result, output)

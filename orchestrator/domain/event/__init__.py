@@ -4,7 +4,18 @@ import json
 from itertools import chain
 from typing import Any
 
-from orchestrator.domain.event import external, forge, landing, memory, migration, people, run, verification, work
+from orchestrator.domain.event import (
+    external,
+    forge,
+    landing,
+    memory,
+    migration,
+    people,
+    policy,
+    run,
+    verification,
+    work,
+)
 from orchestrator.domain.event.base import Done as Done
 from orchestrator.domain.event.base import Event as Event
 from orchestrator.domain.event.base import Intent as Intent
@@ -19,7 +30,7 @@ def _list_concrete(cls: type[Event]) -> list[type[Event]]:
     return list(chain.from_iterable(map(_list_concrete, cls.__subclasses__()))) or [cls]
 
 
-_MODULES = (forge, landing, migration, external, people, run, verification, work, memory)
+_MODULES = (forge, landing, migration, external, people, run, verification, work, memory, policy)
 EVENT_CLASSES: dict[tuple[str, int], type[Event]] = {
     (cls.model_fields["kind"].default, cls.model_fields["v"].default): cls
     for cls in _list_concrete(Event)

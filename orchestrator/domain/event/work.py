@@ -94,9 +94,10 @@ class PlanningEnded(Event, kind="planning.ended"):
 
 
 class AttemptStarted(Event, kind="attempt.started"):
-    """A worker begins a try at the task."""
+    """A worker begins a try at the task. `policy` is the hash of the policy files; empty where there is none."""
 
     attempt: Attempt
+    policy: str = ""
 
 
 class AttemptEnded(Event, kind="attempt.ended"):

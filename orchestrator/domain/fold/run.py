@@ -5,7 +5,7 @@ from functools import singledispatch
 
 from orchestrator.domain.commands.goal import apply_command, collect_granted_criteria, rejudge_run
 from orchestrator.domain.commands.migration import request_revision
-from orchestrator.domain.event import external, forge, landing, people, run, work
+from orchestrator.domain.event import external, forge, landing, people, policy, run, work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.memory import apply_memory_event
 from orchestrator.domain.fold.migration import apply_migration_event, record_landed_shards
@@ -71,6 +71,11 @@ def _(event: run.Noticed, state: RunState) -> None:
     if not code:
         code, subject = derive_notice_code(event.text)
     state.notices += (event.model_copy(update={"code": code, "subject": subject}),)
+
+
+@apply_run_event.register
+def _(event: policy.PolicyLoaded, state: RunState) -> None:
+    state.policy = event
 
 
 @apply_run_event.register

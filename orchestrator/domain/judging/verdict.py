@@ -29,6 +29,7 @@ class RuleId(StrEnum):
     DROPPED = "dropped", "files that were left out of a change"
     FLAGGED = "flagged", "files that a reviewer should know of"
     SCOPE = "scope", "changes outside of the paths that the task named"
+    POLICY = "policy", "paths that the policy denies"
     PROTECTED = "protected", "tests or settings that were changed without a grant"
     PICKED_UP = "picked-up", "a new file that a test run reads although no code names it"
     INLINE_TEST = "inline-test", "a test among the product that was changed without a grant"

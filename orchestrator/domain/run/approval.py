@@ -24,7 +24,7 @@ ApprovalDecision = Annotated[Literal["approve", "send-back", "reject"], BeforeVa
 ApprovalDefault = Annotated[Literal["approve", "reject"], BeforeValidator(rename_old_decision)]
 """The answers that may count where nobody gives one."""
 ApprovalMatter = Literal[
-    "plan", "landing", "pull-request", "merge", "budget", "tier", "contract", "sample", "recipe", "gate"
+    "plan", "landing", "pull-request", "merge", "budget", "tier", "policy", "contract", "sample", "recipe", "gate"
 ]
 
 DECISION_WORDS: Mapping[ApprovalDecision, str] = {
@@ -43,6 +43,7 @@ ANSWERS_BY_MATTER: Mapping[ApprovalMatter, tuple[ApprovalDecision, ...]] = {
     "merge": _USUAL_ANSWERS,
     "budget": _USUAL_ANSWERS,
     "tier": _USUAL_ANSWERS,
+    "policy": _USUAL_ANSWERS,
     "contract": _USUAL_ANSWERS,
     "sample": _USUAL_ANSWERS,
     "recipe": _USUAL_ANSWERS,

@@ -108,6 +108,7 @@ def _explain_recipe(state: "RunState", approval: Approval) -> str:
 _RULES: Mapping[ApprovalMatter, Callable[["RunState", Approval], str]] = {
     "landing": _explain_landing,
     "tier": _explain_tier,
+    "policy": _explain_tier,
     "plan": _explain_plan,
     "pull-request": _explain_pull_request,
     "merge": _explain_merge,

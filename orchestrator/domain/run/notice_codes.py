@@ -46,5 +46,7 @@ class NoticeCode(StrEnum):
     """The task `subject` had begun when its planner took it back or replaced it, and goes on."""
     MERGE_UNCHECKED = "merge-unchecked"
     """No checks are known of the commit `subject`, so its pull request was not merged."""
+    POLICY_UNREADABLE = "policy-unreadable"
+    """The user's policy file cannot be read as it stands, so that the rules before it count; `subject` is its hash."""
     MERGE_NOT_GREEN = "merge-not-green"
     """The checks `paths` of the commit `subject` did not pass, so its pull request was not merged."""

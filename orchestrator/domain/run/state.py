@@ -13,6 +13,7 @@ from orchestrator.domain.commands.definitions import Retry
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
 from orchestrator.domain.event.landing import ClashForeseen, LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, GrantDecided, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
@@ -232,6 +233,7 @@ class RunState:
     policy_violations: list[PolicyViolation] = field(default_factory=list)
     """The policy violations of agents, in order; of very many the first."""
     memory: MemoryState = field(default_factory=MemoryState)
+    policy: PolicyLoaded | None = None
     notified_through: dict[str, int] = field(default_factory=dict)
     """Channel → the last event that needs no notification on it any more."""
 
@@ -302,9 +304,9 @@ class RunState:
         granted = {ids.parse_tier_task(request.approval.subject) for request in requests}
         return [one for one in self.policy_violations if one.kind != "tier" or one.task not in granted]
 
-    def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
-        """Return the questions in which the workers of a task asked for tiers, oldest first."""
-        questions = self._list_questions("tier")
+    def list_task_requests(self, task: TaskId) -> list[ApprovalState]:
+        """Return the questions that were put for the agents of a task: for tiers, then by the policy; oldest first."""
+        questions = [*self._list_questions("tier"), *self._list_questions("policy")]
         return [question for question in questions if ids.parse_tier_task(question.approval.subject) == task]
 
     @property

@@ -13,12 +13,16 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.commands.answers import format_question_name, suggest_answers
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.ids import TaskId, build_approval_item, build_tier_subject
+from orchestrator.domain.ids import TaskId, UnitId, build_approval_item, build_tier_subject, parse_unit_task
+from orchestrator.domain.policy.decision import build_tier_question, find_highest_tier
+from orchestrator.domain.policy.rules import PolicyActor
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.control.policy_paths import build_attempt_actor, list_merge_questions
 from orchestrator.errors import LimitReached, PersonNeeded
 from orchestrator.journal.journal import Journal
+from orchestrator.ports.policy import NO_POLICY, PolicyGuard
 
 _SHOWN = 20
 
@@ -65,10 +69,17 @@ def format_answer(answer: ApprovalState) -> str:
 
 
 def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
-    """Return what is to be asked before a candidate lands; None when it may land by itself."""
-    changed = candidate.added + candidate.removed
-    reasons = list_blast_radius_reasons(context.config.approval, candidate.paths, changed)
-    if context.config.approval.mode != "review" or not reasons:
+    """Return what is to be asked before a candidate lands; None when it may land by itself.
+
+    The policy's questions are put in every mode of `[approval]`.
+    """
+    reasons, task = [], context.state.tasks[parse_unit_task(UnitId(unit))]
+    if context.config.approval.mode == "review":
+        changed = candidate.added + candidate.removed
+        reasons = list_blast_radius_reasons(context.config.approval, candidate.paths, changed)
+    actor = build_attempt_actor(task.attempts[-1])
+    reasons += list_merge_questions(context.policy, context.state, task.spec.id, actor, candidate.paths)
+    if not reasons:
         return None
     title = f"land {unit}: {len(candidate.paths)} files, +{candidate.added} −{candidate.removed} lines"
     return build_run_approval(context, "landing", unit, title, [*reasons, *candidate.paths[:_SHOWN]])
@@ -137,26 +148,37 @@ _MOST_TEXT = 500
 class RunTierGrants:
     """A `ports.TierGrants` that asks in the run's inbox; `config` gives the settings as they stand.
 
-    A task's own grant counts before its role's.
+    A task's own grant counts before its role's; the policy can only lower what they give.
     """
 
-    def __init__(self, config: Callable[[], Config], journal: Journal) -> None:
+    def __init__(self, config: Callable[[], Config], journal: Journal, policy: PolicyGuard = NO_POLICY) -> None:
         self._config = config
         self._journal = journal
+        self._policy = policy
 
     def get_tier(self, role: Role, task: TaskId) -> Tier:
         """Return the tier of a role's commands in a task."""
         config = self._config()
+        granted, usual = Tier.FILES, Tier.FILES
         match role:
             case "worker" | "arbiter":
-                return config.hands.tiers.get(task, config.roles.worker.tier)
+                granted = config.hands.tiers.get(task, Tier.FILES)
+                usual = config.hands.tiers.get(task, config.roles.worker.tier)
             case "planner":
-                return config.roles.planner.tier
-        return Tier.FILES
+                usual = config.roles.planner.tier
+        return find_highest_tier(self._policy.rule_sets, self._find_actor(role, task), usual, granted)
 
     def get_ceiling(self) -> Tier:
         """Return the highest tier that a worker may ask for."""
-        return self._config().hands.ask_tier
+        config = self._config()
+        return max(config.hands.ask_tier, config.roles.worker.tier)
+
+    def _find_actor(self, role: Role, task: TaskId) -> PolicyActor:
+        """Return who works at a task in a role, with the variant of its latest attempt."""
+        state = self._journal.state.tasks.get(task)
+        if role != "worker" or state is None or state.attempt is None:
+            return PolicyActor(role=role)
+        return PolicyActor(role=role, variant=state.attempt.variant or "")
 
     async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
@@ -165,6 +187,9 @@ class RunTierGrants:
             return f"Your commands run at tier {int(has)} already: {has.description}."
         if tier > self.get_ceiling():
             return f"Refused: tier {int(tier)} ({tier.description}) is not to be had in this run. Do without it."
+        decision = self._policy.decide_subject(self._find_actor("worker", task), build_tier_question(tier))
+        if decision.effect == "deny":
+            return f"Refused: the policy denies tier {int(tier)} ({decision.rule_text}). Do without it."
         if asked is not None and asked.decision == "reject":
             return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
         if asked is None:

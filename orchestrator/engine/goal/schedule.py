@@ -305,7 +305,7 @@ def _try_again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason:
 
     Work that clashed with what had landed is gone on with beside the attempts that a task has.
     """
-    if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
+    if any(wish.is_open for wish in state.list_task_requests(task.spec.id)):
         return None
     if is_clash_lost(task, bounds.max_attempts):
         return _end_lost_clash(task, reason, cause)

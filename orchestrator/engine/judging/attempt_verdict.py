@@ -1,6 +1,6 @@
 """Gathering the evidence on an attempt, the votes of its reviewers among it, and recording the verdict."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -18,6 +18,7 @@ from orchestrator.domain.run.task import Exit, Task
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_landing_approval
+from orchestrator.engine.control.policy_paths import build_attempt_actor, find_denied_paths
 from orchestrator.engine.field_guide import record_attempt_proposals
 from orchestrator.engine.hook_points import apply_verdict_veto, notify_verdict_given
 from orchestrator.engine.judging.candidate_changes import (
@@ -280,6 +281,7 @@ async def _collect_findings(
 ) -> tuple[Finding, ...]:
     base = state.attempts[-1].base
     leaks = await find_secret_leaks(context.repository.git, context.journal.redactor, base, candidate.commit)
+    await context.policy.take_changes()
     facts = ChangeFacts(
         files=changes.files,
         lines=changes.lines,
@@ -295,6 +297,7 @@ async def _collect_findings(
         task=state.spec,
         parallel_tasks=others,
         regenerated_files=await find_regenerated_files(context, state.spec, base, candidate.commit, changes),
+        denied_paths=_find_denied_paths(context, state, changes),
         rule_files=context.config.rules.files,
         is_empty=candidate.tree == await context.read_tree_id(base),
         leaks=tuple(map(escape_path, leaks)),
@@ -302,6 +305,12 @@ async def _collect_findings(
         flagged_files=candidate.flagged,
     )
     return tuple(map(escape_finding, await to_thread.run_sync(check_change, facts)))
+
+
+def _find_denied_paths(context: RunContext, state: TaskState, changes: CandidateChanges) -> Mapping[str, str]:
+    """Return the paths of a candidate that the policy denies, also those that it took files away from."""
+    touched = [file.path for file in changes.files]
+    return find_denied_paths(context.policy, build_attempt_actor(state.attempts[-1]), touched)
 
 
 def escape_finding(finding: Finding) -> Finding:

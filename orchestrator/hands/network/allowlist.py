@@ -17,11 +17,15 @@ _METADATA = frozenset(
 
 @dataclass(frozen=True)
 class EgressAllowlist:
-    """Sets of exact `host:port`, lower case: all that may be reached, those at private addresses, those without TLS."""
+    """Sets of exact `host:port`, lower case: all that may be reached, those at private addresses, those without TLS.
+
+    `refused` are those that the policy took away.
+    """
 
     allowed: frozenset[str]
     private: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
 
     def is_plaintext_allowed(self, host: str, port: int) -> bool:
         """Return True if a host may be spoken to without TLS."""
@@ -31,6 +35,8 @@ class EgressAllowlist:
         """Return why a host may not be asked for by this name, or None."""
         if f"{host}:{port}" in self.allowed & self.private:
             return None
+        if f"{host}:{port}" in self.refused:
+            return "the policy refuses it"
         if len(host) > 253 or not _NAME.fullmatch(host):
             return "it is no plain host name"
         if _NUMBER.fullmatch(host.rpartition(".")[2]):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.domain.policy.decision import allows_host
+from orchestrator.domain.policy.rules import HostRules
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.hands.files.directory_trees import remove_tree
 from orchestrator.hands.network import egress_proxy
@@ -58,15 +60,23 @@ def build_proxy_environment(registries: Registries) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_egress(
-    registries: Registries, parent: Path, resolve: egress_proxy.ResolveHost = egress_proxy.resolve_addresses
+    registries: Registries,
+    parent: Path,
+    resolve: egress_proxy.ResolveHost = egress_proxy.resolve_addresses,
+    host_rules: HostRules | None = None,
 ) -> AsyncIterator[Egress]:
     """Open a way to these registries while the block lasts, in a new directory below `parent`.
+
+    Hosts that `host_rules` do not allow are refused.
 
     Raises:
         OSError: the host could not prepare it.
     """
     folder = parent / secrets.token_hex(8)
-    allowlist = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
+    hosts, refused = frozenset(registries.hosts), _find_refused_hosts(registries, host_rules)
+    allowlist = EgressAllowlist(
+        hosts - refused, frozenset(registries.private), frozenset(registries.plain), refused=refused
+    )
     proxy = egress_proxy.EgressProxy(allowlist, registries.budget_bytes, resolve)
     try:
         await to_thread.run_sync(_fill_folder, folder, registries)
@@ -74,6 +84,12 @@ async def open_egress(
             yield Egress(folder, registries, proxy)
     finally:
         remove_tree(folder)
+
+
+def _find_refused_hosts(registries: Registries, rules: HostRules | None) -> frozenset[str]:
+    if rules is None:
+        return frozenset()
+    return frozenset(host for host in registries.hosts if not allows_host(rules, host))
 
 
 def _fill_folder(folder: Path, registries: Registries) -> None:

@@ -76,7 +76,8 @@ class BubblewrapBackend(LayoutBackend):
             return await self._run_in_sandbox(request)
         from orchestrator.hands.network.egress import open_egress  # without the network, no proxy is loaded
 
-        async with open_egress(request.registries, self.layout.fixtures.parent / "network") as egress:
+        folder, rules = self.layout.fixtures.parent / "network", request.command.host_rules
+        async with open_egress(request.registries, folder, host_rules=rules) as egress:
             ended = await self._run_in_sandbox(request, egress)
         return ended.model_copy(update={"network": egress.decisions})
 

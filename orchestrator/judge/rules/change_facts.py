@@ -60,6 +60,7 @@ class ChangeFacts:
         left_out_files: what the snapshot left out, with reasons.
         flagged_files: what the snapshot took and a reviewer should know of, with reasons.
         regenerated_files: the files that the task's generator makes just as they are.
+        denied_paths: the paths that the policy denies, each with the rule that does.
         rule_files: the names of files that tell agents what to do, by the user's settings.
         difference: what the gate says, once it ran.
         newcomers: the new files that the gate's run read although nobody asked for them, once it ran.
@@ -88,6 +89,7 @@ class ChangeFacts:
     left_out_files: Sequence[str] = ()
     flagged_files: Sequence[str] = ()
     regenerated_files: frozenset[str] = frozenset()
+    denied_paths: Mapping[str, str] = field(default_factory=dict)
     rule_files: Sequence[str] = ()
     difference: Difference | None = None
     newcomers: Mapping[str, Newcomer] = field(default_factory=dict)

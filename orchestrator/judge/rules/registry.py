@@ -8,6 +8,7 @@ from orchestrator.domain.judging.verdict import Finding, RuleId
 from orchestrator.judge.rules import (
     behaviour,
     conflict_markers,
+    denied_paths,
     evolved_tests,
     forgery,
     inline_tests,
@@ -47,6 +48,7 @@ RULES: tuple[Rule, ...] = (
     Rule(RuleId.DROPPED, whole_change.check_left_out_files),
     Rule(RuleId.FLAGGED, whole_change.check_flagged_files),
     Rule(RuleId.SCOPE, task_scope.check_task_scope),
+    Rule(RuleId.POLICY, denied_paths.check_denied_paths),
     Rule(RuleId.PROTECTED, protected_files.check_protected_files),
     Rule(RuleId.PICKED_UP, protected_files.check_newcomers),
     Rule(RuleId.INLINE_TEST, inline_tests.check_inline_tests),

@@ -4,11 +4,12 @@ from collections.abc import Container, Mapping, Sequence
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import UnitId
+from orchestrator.domain.ids import ROOT_TASK, UnitId
 from orchestrator.domain.migration.files import FailureKind, FileRecord, FileStatus, Wave
 from orchestrator.domain.text.listing import format_count, join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_person, build_run_approval, list_blast_radius_reasons
+from orchestrator.engine.control.policy_paths import FILE_ACTOR, list_merge_questions
 from orchestrator.judge.gate.flakiness import UNSETTLED_TESTS_TEXT
 from orchestrator.judge.reports.failure_signature import build_failure_signature, extract_failure_excerpt
 from orchestrator.judge.selection.import_graph import read_import_graph
@@ -87,10 +88,10 @@ class WaveLander:
 
     def _list_approval_reasons(self, files: Sequence[FileRecord]) -> list[str]:
         """Return why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
-        settings = self._context.config.approval
-        if settings.mode == "review":
-            return list_blast_radius_reasons(settings, [file.path for file in files], 0)
-        return []
+        settings, paths = self._context.config.approval, [file.path for file in files]
+        reasons = list_blast_radius_reasons(settings, paths, 0) if settings.mode == "review" else []
+        questions = list_merge_questions(self._context.policy, self._context.state, ROOT_TASK, FILE_ACTOR, paths)
+        return [*reasons, *questions]
 
     async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
         """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files.

@@ -66,9 +66,9 @@ class MilestoneNamer:
             case LandingFinished():
                 self._landings += 1
                 yield f"landing {self._landings}"
-            case ApprovalRequested() if event.approval.matter == "tier":
+            case ApprovalRequested() if event.approval.matter in ("tier", "policy"):
                 yield f"the question {event.approval.item}"
-            case ApprovalDecided() if event.item.startswith("tier/"):
+            case ApprovalDecided() if event.item.startswith(("tier/", "policy/")):
                 yield name_tier_answer(event.item)
             case _ if type(event) in _NAMES:
                 yield _NAMES[type(event)].format(event)

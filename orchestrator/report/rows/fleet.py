@@ -290,7 +290,7 @@ def _get_subject(asked: ApprovalState) -> str:
     """Return the task that a question is about, else the question's own name."""
     approval = asked.approval
     match approval.matter:
-        case "tier":
+        case "tier" | "policy":
             return parse_tier_task(approval.subject)
         case "landing":
             return parse_unit_task(approval.subject)

@@ -29,7 +29,7 @@ _TITLE_CHARS = 500
 _NAME_CHARS = 20
 _ASKS = {
     "plan": "planner", "landing": "queue", "pull-request": "run", "merge": "run", "budget": "budget", "tier": "worker",
-    "contract": "judge", "sample": "migration", "recipe": "migration",
+    "policy": "worker", "contract": "judge", "sample": "migration", "recipe": "migration",
     "gate": "run",
 }  # fmt: skip
 
@@ -218,7 +218,7 @@ def _describe_blocked(state: RunState, asked: Approval, task: TaskId | None, wai
     if asked.matter == "plan":
         planned = waits.planned[asked.item]
         return f"{planned} tasks of {task}" if planned else f"the plan of {task}"
-    if asked.matter in {"landing", "tier"} and task is not None:
+    if asked.matter in {"landing", "tier", "policy"} and task is not None:
         after = waits.count_dependents(task)
         return f"{task} and {after} after it" if after else task
     if asked.matter in _BLOCKED:

@@ -71,7 +71,7 @@ class TaskActivities:
         plans: dict[str, str] = {}
         for one in self._state.pending_approvals:
             approval, name = one.approval, format_question_name(one)
-            if approval.matter == "tier":
+            if approval.matter in ("tier", "policy"):
                 found[parse_tier_task(approval.subject)] = name
             elif approval.matter == "landing" and parse_unit_id(approval.subject):
                 found[parse_unit_task(approval.subject)] = name
