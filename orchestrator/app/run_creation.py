@@ -8,7 +8,6 @@ from anyio import to_thread
 
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import read_guide_events
-from orchestrator.app.policies import require_usable_policy
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
@@ -30,6 +29,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
+from orchestrator.project.policy_files import require_usable_policy
 from orchestrator.project.secrets import build_redactor, require_secret_free_event
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from orchestrator.run_control.control import RunLocation

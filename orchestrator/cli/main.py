@@ -48,6 +48,7 @@ VERBS = {
     "doctor": Verb("setup.doctor", "Check sandbox, git, models and state, and say how to fix what is wrong."),
     "config": Verb("setup.config", "Show the configuration and where each value comes from; print schemas of --json."),
     "prompts": Verb("setup.prompts", "Show the prompts in force, and how yours differ from the shipped ones."),
+    "policy": Verb("setup.policy", "Check the rules on what agents may do, and explain what they decide."),
     "memory": Verb("setup.memory", "Show what runs have learnt about this repository, and change it."),
     "completion": Verb("setup.completion", "Print the completion script for your shell."),
     "gc": Verb("setup.gc", "Remove what is no longer needed: idle workspaces, old outputs; if asked, whole runs."),
@@ -58,7 +59,7 @@ SECTIONS = {
     "Watch": ("status", "runs", "watch", "logs", "show", "diff", "cost", "report"),
     "Decide": ("inbox", "approve", "send-back", "reject", "retry", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
-    "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "memory", "hands", "completion"),
+    "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "policy", "memory", "hands", "completion"),
     "CI": ("ci", "engine"),
 }
 """The verbs as `--help` lists them; in each section those that are used most come first."""

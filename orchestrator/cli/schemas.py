@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.ci.job_outputs import JobResultDocument, PublishedDocument
 from orchestrator.cli import documents
+from orchestrator.cli.setup import policy_documents
 from orchestrator.doctor.document import DoctorDocument
 from orchestrator.migrate.scope.plan_report import InventoryDocument
 from orchestrator.replay.comparison.report_model import ReplayDocument
@@ -71,6 +72,8 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     documents.PromptsDocument: "prompts show without a name",
     documents.PromptDocument: "prompts show of a prompt",
     documents.PromptDiffDocument: "prompts diff",
+    policy_documents.PolicyCheckDocument: "policy check",
+    policy_documents.PolicyExplainDocument: "policy explain",
     documents.MemoryDocument: "memory list, memory drop, memory pin",
     documents.MemoryEntryDocument: "memory show",
     documents.MemoryDiffDocument: "memory diff",
