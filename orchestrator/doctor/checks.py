@@ -13,6 +13,7 @@ from orchestrator.config.roles import ModelSettings
 from orchestrator.doctor.budget_checks import check_budget
 from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.doctor.gate_trial import try_gate
+from orchestrator.doctor.policy_checks import check_policy
 from orchestrator.doctor.repository_checks import check_repository
 from orchestrator.domain.refs import is_own_ref
 from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
@@ -65,7 +66,7 @@ async def check_requirements(
         yield finding
     for finding in await _check_models(project):
         yield finding
-    for finding in await check_budget(project.config):
+    for finding in (*await check_budget(project.config), *await check_policy(project)):
         yield finding
     if in_ci:
         from orchestrator.doctor.ci_checks import check_ci_job

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.doctor import gate_trial
+from orchestrator.doctor.policy_checks import check_policy
+from orchestrator.project.options import Options, load_project_context
 from tests.running.cli import Finished, environment
 from tests.running.in_process import orchestrate
 from tests.running.mistakes import add_submodule
@@ -162,3 +164,23 @@ def test_rules_of_the_project_are_named_with_those_that_no_brief_has_room_for(re
     assert "AGENTS.md imports `gone.md`, which is no file of the repository at the run's base" in said
     assert "AGENTS.md do not fit wholly into a brief: shorten them, or raise max_chars under [rules]" in said
     assert done.code == 0
+
+
+async def test_a_policy_is_read_as_a_run_reads_it_and_what_is_wrong_with_it_is_told(repo: Path) -> None:
+    denies = '[[rule]]\neffect = "deny"\ntools = "shell"\n'
+    assert await told_of_policy(repo, denies) == ".orchestrate/policy.toml (1 rules)"
+    assert "not as it is committed" in await told_of_policy(repo, denies * 2, is_committed=False)
+    assert "says deny of all" in await told_of_policy(repo, denies * 2)
+    assert ":2: rule[0].effect" in await told_of_policy(repo, denies.replace("deny", "den"))
+
+
+async def told_of_policy(repo: Path, text: str, *, is_committed: bool = True) -> str:
+    """What is said of a policy of the project's."""
+    file = repo / ".orchestrate" / "policy.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    if is_committed:
+        git(repo, "add", "-A")
+        git(repo, "commit", "-qm", "policy")
+    options = Options(repo, {"state": {"dir": str(repo.parent / "state")}})
+    return " ".join(finding.detail for finding in await check_policy(load_project_context(options)))

@@ -20,6 +20,8 @@ import anyio
 import pytest
 
 from orchestrator.agent.tools.shell import build_shell_tool
+from orchestrator.config.policy_file import parse_rule_set
+from orchestrator.domain.policy.rules import HostRules, PolicyActor
 from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
@@ -281,6 +283,25 @@ async def test_a_model_is_told_what_its_command_was_kept_from(yard: Yard, server
         result = await shell(json.dumps({"command": FETCH.format(url="http://evil.test/") + "; true"}))
     assert "[the network refused evil.test:80: it is not one of the package registries]" in result.text
     assert [decision.host for decision in result.network] == ["evil.test"]
+
+
+@pytest.mark.extended
+@pytest.mark.sandbox
+async def test_a_registry_that_the_policy_does_not_allow_is_refused(yard: Yard, server: Loopback) -> None:
+    text = '[[rule]]\neffect = "ask"\nhosts = "localhost"\n'
+    rules = HostRules(actor=PolicyActor(role="worker"), rule_sets=(parse_rule_set(text, "user", "policy.toml"),))
+    async with opened(yard, server) as hands:
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
+        shell = build_shell_tool(workspace, 20.0, 1_000_000, lambda: Tier.REGISTRIES, host_rules=lambda: rules)
+        result = await shell(json.dumps({"command": FETCH.format(url=f"http://localhost:{server.port}/")}))
+    assert f"[the network refused localhost:{server.port}: the policy refuses it]" in result.text
+    assert "GET /" not in server.asked
+
+
+def test_a_host_that_the_policy_took_away_is_refused_although_it_may_be_private() -> None:
+    place = frozenset({"packages.test:443"})
+    hosts = EgressAllowlist(frozenset(), private=place, plain=place, refused=place)
+    assert hosts.find_name_objection("packages.test", 443) == "the policy refuses it"
 
 
 @pytest.mark.attack(34)
