@@ -78,6 +78,7 @@ async def test_a_denied_tool_does_nothing_and_its_rule_is_named(bench: Bench, fi
     assert "reached" not in ended.state.tasks[TaskId("a")].candidates[0].paths
 
 
+@pytest.mark.attack(74)
 async def test_a_denied_path_that_a_command_writes_does_not_land_before_it_is_taken_back(
     bench: Bench, file: Path
 ) -> None:
@@ -92,6 +93,7 @@ async def test_a_denied_path_that_a_command_writes_does_not_land_before_it_is_ta
     assert task.candidates[-1].paths == ("a.txt",)
 
 
+@pytest.mark.attack(74)
 async def test_a_denied_path_is_not_written_by_the_file_tools_either(bench: Bench, file: Path) -> None:
     items = [plans("root", {"key": "a"}), writes("a", "./src/../infra/main.tf", "x"), *one("a")[1:]]
     ended = await bench.run(*items, **keeps(file, DENIES_INFRA))
@@ -110,6 +112,7 @@ async def test_a_landing_that_is_asked_about_waits_for_a_person_in_any_mode(benc
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED)
 
 
+@pytest.mark.attack(74)
 async def test_a_candidate_that_was_let_pass_does_not_land_once_the_policy_denies_it(bench: Bench, file: Path) -> None:
     items, policy = one("a"), keeps(file, ASKS_TO_LAND)
     waiting = await bench.run(*items, **policy)
@@ -136,6 +139,7 @@ async def test_a_question_about_a_tool_waits_in_the_inbox_and_holds_nobody_else(
     assert any("granted" in line for line in events(ended, AttemptStarted)[-1].attempt.feedback)
 
 
+@pytest.mark.attack(74)
 async def test_a_live_run_takes_a_change_up_at_the_next_call_and_keeps_the_last_good_file(
     bench: Bench, file: Path
 ) -> None:
@@ -155,6 +159,7 @@ async def test_a_live_run_takes_a_change_up_at_the_next_call_and_keeps_the_last_
     assert f"{file}" in told.text
 
 
+@pytest.mark.attack(74)
 async def test_a_resume_without_the_file_goes_on_by_the_rules_in_the_journal(bench: Bench, file: Path) -> None:
     items = [plans("root", {"key": "a"}), shell("true"), *one("a")[1:]]
     policy = keeps(file, DENIES_SHELL + ASKS_TO_LAND)
@@ -166,6 +171,7 @@ async def test_a_resume_without_the_file_goes_on_by_the_rules_in_the_journal(ben
     assert {one.policy for one in events(ended, AttemptStarted)} == {ended.state.policy.policy}
 
 
+@pytest.mark.attack(74)
 async def test_the_project_s_file_at_the_base_tightens_and_can_allow_nothing(bench: Bench, file: Path) -> None:
     commit_policy(bench.repository, '[[rule]]\neffect = "allow"\ntools = "shell"\n' + DENIES_INFRA)
     items = [plans("root", {"key": "a"}), shell("true"), writes("a", "infra/x", "x"), *one("a")[1:]]

@@ -192,11 +192,14 @@ def allows_host(rules: HostRules, host: str) -> bool:
     return decide_policy(rules.rule_sets, rules.actor, PolicySubject(kind="host", name=host)).is_allowed
 
 
-def has_host_rules(rule_sets: Sequence[RuleSet]) -> bool:
-    """Return True if some host may be refused: by a rule on hosts, or because a default is stricter than allow."""
+def may_refuse(rule_sets: Sequence[RuleSet], kind: SubjectKind) -> bool:
+    """Return True if some subject of a kind may be refused: by a rule on it, or because a default is not allow."""
     for rule_set in rule_sets:
-        if rule_set.rules.default != "allow" or any(rule.hosts for rule in rule_set.rules.rule):
+        if rule_set.rules.default != "allow":
             return True
+        for rule in rule_set.rules.rule:
+            if rule.effect != "allow" and rule.get_patterns(kind):
+                return True
     return False
 
 

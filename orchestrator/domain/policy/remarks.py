@@ -18,7 +18,7 @@ _ACTING_ROLES: Mapping[str, frozenset[Role]] = {
     "tiers": frozenset({"planner", "worker", "arbiter"}),
     "hosts": frozenset({"planner", "worker", "arbiter"}),
     "writes": frozenset({"worker", "arbiter", "verifier"}),
-    "merges": frozenset({"worker", "arbiter"}),
+    "merges": frozenset({"worker", "arbiter", "verifier"}),
 }
 """The roles that ever do what these fields are about."""
 _WILDCARDS = frozenset("*?[")

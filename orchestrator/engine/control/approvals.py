@@ -19,7 +19,7 @@ from orchestrator.domain.policy.rules import PolicyActor
 from orchestrator.domain.run.approval import Approval, ApprovalMatter, ApprovalState
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.control.policy_paths import build_attempt_actor, list_merge_questions
+from orchestrator.engine.control.policy_paths import list_actor_paths, list_merge_questions
 from orchestrator.errors import LimitReached, PersonNeeded
 from orchestrator.journal.journal import Journal
 from orchestrator.ports.policy import NO_POLICY, PolicyGuard
@@ -77,8 +77,8 @@ def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit:
     if context.config.approval.mode == "review":
         changed = candidate.added + candidate.removed
         reasons = list_blast_radius_reasons(context.config.approval, candidate.paths, changed)
-    actor = build_attempt_actor(task.attempts[-1])
-    reasons += list_merge_questions(context.policy, context.state, task.spec.id, actor, candidate.paths)
+    for actor, paths in list_actor_paths(task.attempts[-1], candidate):
+        reasons += list_merge_questions(context.policy, context.state, task.spec.id, actor, paths)
     if not reasons:
         return None
     title = f"land {unit}: {len(candidate.paths)} files, +{candidate.added} −{candidate.removed} lines"

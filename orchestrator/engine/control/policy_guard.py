@@ -18,7 +18,7 @@ from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import TaskId, build_approval_item, build_policy_subject
-from orchestrator.domain.policy.decision import PolicyDecision, decide_policy, has_host_rules
+from orchestrator.domain.policy.decision import PolicyDecision, decide_policy, may_refuse
 from orchestrator.domain.policy.questions import digest_question
 from orchestrator.domain.policy.rules import (
     STRICTNESS,
@@ -140,7 +140,7 @@ class RunPolicyGuard:
 
     def build_host_rules(self, actor: PolicyActor) -> HostRules | None:
         """Return the rules on hosts that an actor's commands carry; None where no file has any."""
-        if not has_host_rules(self._rule_sets):
+        if not may_refuse(self._rule_sets, "host"):
             return None
         return HostRules(actor=actor, rule_sets=self._rule_sets)
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from orchestrator.domain.chat import Role
+from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import TaskId, build_approval_item, build_policy_subject
-from orchestrator.domain.policy.decision import PolicyDecision
+from orchestrator.domain.policy.decision import PolicyDecision, may_refuse
 from orchestrator.domain.policy.questions import digest_question
 from orchestrator.domain.policy.rules import PolicyActor, PolicySubject, SubjectKind
 from orchestrator.domain.run.state import RunState
@@ -23,6 +24,13 @@ def build_attempt_actor(attempt: Attempt) -> PolicyActor:
     """Return who made an attempt."""
     role: Role = "arbiter" if attempt.mode == "arbitrate" else "worker"
     return PolicyActor(role=role, variant=attempt.variant or "")
+
+
+def list_actor_paths(attempt: Attempt, candidate: CandidateTaken) -> tuple[tuple[PolicyActor, Sequence[str]], ...]:
+    """Return who made which paths of a candidate: tests of a verifier are among them, which its worker never saw."""
+    added = frozenset(candidate.verifier_tests)
+    own = [path for path in candidate.paths if path not in added]
+    return (build_attempt_actor(attempt), own), (PolicyActor(role="verifier"), candidate.verifier_tests)
 
 
 def find_denied_paths(guard: PolicyGuard, actor: PolicyActor, paths: Iterable[str]) -> Mapping[str, str]:
@@ -55,10 +63,11 @@ def list_merge_questions(
 def _iterate_strict(
     guard: PolicyGuard, actor: PolicyActor, paths: Iterable[str]
 ) -> Iterator[tuple[str, SubjectKind, PolicyDecision]]:
-    if not guard.rule_sets:
+    kinds = [kind for kind in _KINDS if may_refuse(guard.rule_sets, kind)]
+    if not kinds:
         return
     for path in paths:
-        for kind in _KINDS:
+        for kind in kinds:
             decision = guard.decide_subject(actor, PolicySubject(kind=kind, name=path))
             if not decision.is_allowed:
                 yield path, kind, decision
@@ -102,9 +111,10 @@ class PolicyHooks:
         denials: list[str] = []
         for name in moment.tasks:
             task = self._state.tasks[name]
-            if task.attempt is not None and task.candidate is not None:
-                actor = build_attempt_actor(task.attempt)
-                denials += find_denied_paths(self._guard, actor, task.candidate.paths).values()
+            if task.attempt is None or task.candidate is None:
+                continue
+            for actor, paths in list_actor_paths(task.attempt, task.candidate):
+                denials += find_denied_paths(self._guard, actor, paths).values()
         if not moment.tasks:
             files = moment.facts.get("landing", {}).get("units", ())
             denials += find_denied_paths(self._guard, FILE_ACTOR, files).values()

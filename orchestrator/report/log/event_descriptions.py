@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, verification, work
+from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
 from orchestrator.domain.run.approval import DECISION_WORDS
@@ -387,6 +388,7 @@ _describe(migration.WaveStarted, lambda event: f"wave {event.number} ({event.wav
 _describe(migration.WaveEnded, lambda event: f"wave {event.number} is over")
 _describe(migration.FilesFlagged, lambda event: f"flagged {event.flag}: {', '.join(event.paths)}")
 _describe(people.ApprovalRequested, lambda event: f"asks for an answer: {event.approval.title} ({event.approval.item})")
+_describe(PolicyLoaded, lambda event: f"the policy {event.policy[:12]} decides from here on ({event.path})")
 _describe(external.HookStarted, lambda event: f"{event.point}: hook {event.hook} runs ({event.command})")
 _describe(external.NotificationSending, lambda event: f"notifying by {event.channel}: {event.notification}")
 _describe(external.PushStarted, lambda event: f"pushing {event.branch} to {event.remote}")

@@ -205,6 +205,7 @@ def test_no_role_gets_the_whole_network(tmp_path: Path, repository: Path) -> Non
         ("[notify]\ncommand = 'x'\n", 2),
         ("[notify]\ndir = '/tmp'\n", 2),
         ("[tui.keys]\napprove = 'j'\n", 2),
+        ("[policy]\nfile = '/tmp/p.toml'\n", 2),
         ("[pr]\npush = 'origin'\n", 2),
         ("[pr]\nforge = 'github'\n", 2),
         ("[pr]\nurl = 'https://evil.example'\n", 2),

@@ -27,7 +27,7 @@ def told(user: str, project: str = "") -> list[tuple[str, str]]:
         (rule("deny", tools="shell", variants="dear"), "no variant of the worker is called 'dear'"),
         (rule("deny", tools="shell", variants="cheap", roles="judge"), "only workers have variants"),
         (rule("deny", writes="x", roles="planner"), "writes never happens in the roles planner"),
-        (rule("deny", merges="x", roles="verifier"), "merges never happens in the roles verifier"),
+        (rule("deny", merges="x", roles="judge"), "merges never happens in the roles judge"),
         (rule("deny", tiers=0), "tier 0 runs no commands"),
         (rule("ask", hosts="a.test"), "cannot wait for a person"),
         (rule("allow", tools="shell"), "allow has no effect"),
