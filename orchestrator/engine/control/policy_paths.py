@@ -8,7 +8,7 @@ from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import TaskId, build_approval_item, build_policy_subject
 from orchestrator.domain.policy.decision import PolicyDecision, may_refuse
 from orchestrator.domain.policy.questions import digest_question
-from orchestrator.domain.policy.rules import PolicyActor, PolicySubject, SubjectKind
+from orchestrator.domain.policy.rules import PolicyActor, PolicyEffect, PolicySubject, SubjectKind
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import Attempt
 from orchestrator.ports.hooks import HookOccurrence, Hooks
@@ -16,6 +16,7 @@ from orchestrator.ports.policy import PolicyGuard
 
 _KINDS: tuple[SubjectKind, ...] = ("write", "merge")
 _MAX_REASONS = 10
+_WORDS: Mapping[PolicyEffect, str] = {"ask": "asks about", "deny": "denies"}
 FILE_ACTOR = PolicyActor(role="worker")
 """Who is taken to have made the files that a migration lands."""
 
@@ -54,7 +55,7 @@ def list_merge_questions(
         return reasons
     for path, kind, decision in _iterate_strict(guard, actor, paths):
         if kind == "merge" or not _is_approved(state, task, actor, PolicySubject(kind=kind, name=path)):
-            reasons.append(f"the policy asks about {path} ({decision.rule_text})")
+            reasons.append(f"the policy {_WORDS[decision.effect]} {path} ({decision.rule_text})")
     if len(reasons) > _MAX_REASONS:
         return [*reasons[:_MAX_REASONS], f"and about {len(reasons) - _MAX_REASONS} more"]
     return reasons

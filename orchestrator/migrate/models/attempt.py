@@ -97,7 +97,8 @@ class FileAttempt:
             )
             await self._context.journal.append(ended, self._build_failed_move(reason, self._file.tried))
             return False
-        await self._context.journal.append(AttemptStarted(task=task.spec.id, attempt=attempt))
+        policy = self._context.policy.hash
+        await self._context.journal.append(AttemptStarted(task=task.spec.id, attempt=attempt, policy=policy))
         await self._continue_attempt(task.spec.id)
         return True
 
