@@ -16,7 +16,7 @@ from orchestrator.errors import UsageProblem
 PROJECT_POLICY_FILE = ".orchestrate/policy.toml"
 """The project's file, relative to the top of the repository. A run has it as it stands at its base."""
 _USER_FILE = "policy.toml"
-_MAX_BYTES = 1_000_000
+_MAX_BYTES = 200_000
 
 
 class PolicySettings(FrozenModel):
@@ -49,6 +49,8 @@ def parse_rule_set(text: str, origin: PolicyOrigin, file: str) -> RuleSet:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageProblem(f"{file}: {error}") from error
+    except RecursionError as error:
+        raise UsageProblem(f"{file}: its lists or tables are nested too deeply") from error
     try:
         rules = PolicyRules.model_validate(values)
     except ValidationError as error:

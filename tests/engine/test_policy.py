@@ -192,3 +192,11 @@ async def test_the_tier_of_commands_is_lowered_and_a_higher_one_refused(bench: B
     ended = await bench.run(*items, **keeps(file, '[[rule]]\neffect = "deny"\ntiers = [2, 3]\n'))
     assert (ended.exit_code, ended.state.approvals) == (0, {})
     assert f"the policy denies tier 2 ({file}:1)" in returned(ended, "request_tier")[0]
+
+
+async def test_an_agent_cannot_fill_the_inbox_with_what_it_makes_up(bench: Bench, file: Path) -> None:
+    reads = [uses("worker", "a", "read", path=f"made_up_{number}.py") for number in range(12)]
+    policy = keeps(file, '[[rule]]\neffect = "ask"\ntools = "read"\npaths = "made_up*"\n')
+    ended = await bench.run(plans("root", {"key": "a"}), *reads, *one("a")[1:], **policy)
+    assert (ended.exit_code, len(ended.state.approvals)) == (0, 10)
+    assert "too many questions" in returned(ended, "read")[-1]

@@ -90,7 +90,9 @@ def matches_glob(glob: str, path: str) -> bool:
     return _matches_path(_split_glob(glob), _split_glob(path))
 
 
+@lru_cache(maxsize=4096)
 def _matches_path(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """Return True if the parts match; kept, as several `**` ask about the same rest of a path over and over."""
     if not glob:
         return True
     if glob[0] == "**":

@@ -6,7 +6,7 @@ A person's file and the project's have the same shape; `decision` says how both 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
@@ -30,13 +30,21 @@ SUBJECT_FIELDS: Mapping[str, SubjectKind] = {
 """The fields of a rule that say what it is about, with the kind of subject that each is matched with."""
 
 
+MAX_RULES = 500
+"""A file may have so many rules, and each list of one so many entries."""
+_MAX_GLOBS = 1_000
+_MAX_GLOB_CHARS = 300
+_MAX_DEPTH_WILDCARDS = 3
+"""Every call of a tool is matched with all globs, and the project's file is not trusted to have few and simple ones."""
+
+
 def _wrap_value(value: object) -> object:
     if isinstance(value, str | int):
         return (value,)
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_wrap_value)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_wrap_value), Field(max_length=MAX_RULES)]
 """Globs; one may stand without a list."""
 
 
@@ -66,13 +74,24 @@ class PolicyRule(FrozenModel):
             raise ValueError(f"says of nothing that it is to {self.effect}: give one of {', '.join(SUBJECT_FIELDS)}")
         if self.paths and not (self.tools or self.mcp):
             raise ValueError("paths narrows tools or mcp: for files that are changed give writes or merges")
-        for glob in (*self.variants, *self.paths, *self.tools, *self.mcp, *self.hosts, *self.writes, *self.merges):
-            if not is_glob(glob):
-                raise ValueError(f"{glob!r} is no glob")
+        for glob in self._list_globs():
+            if not is_glob(glob) or len(glob) > _MAX_GLOB_CHARS:
+                raise ValueError(f"{glob[:_MAX_GLOB_CHARS]!r} is no glob of at most {_MAX_GLOB_CHARS} characters")
+            if glob.split("/").count("**") > _MAX_DEPTH_WILDCARDS:
+                raise ValueError(
+                    f"{glob!r} has more than {_MAX_DEPTH_WILDCARDS} times **, which takes too long to match"
+                )
         for host in self.hosts:
             if ":" in host or host != host.lower():
                 raise ValueError(f"hosts holds {host!r}: name a host in lower case, without a port")
         return self
+
+    def count_globs(self) -> int:
+        """Return how many globs it has."""
+        return len(self._list_globs())
+
+    def _list_globs(self) -> tuple[str, ...]:
+        return (*self.variants, *self.paths, *self.tools, *self.mcp, *self.hosts, *self.writes, *self.merges)
 
     def get_patterns(self, kind: SubjectKind) -> tuple[str, ...]:
         """Return the globs of the names that it is about, of one kind of subject."""
@@ -92,7 +111,14 @@ class PolicyRules(FrozenModel):
     """A policy file. `default` is the effect on whatever no rule of the file fits."""
 
     default: PolicyEffect = "allow"
-    rule: tuple[PolicyRule, ...] = ()
+    rule: Annotated[tuple[PolicyRule, ...], Field(max_length=MAX_RULES)] = ()
+
+    @field_validator("rule")
+    @classmethod
+    def _check_size(cls, rules: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
+        if sum(map(PolicyRule.count_globs, rules)) > _MAX_GLOBS:
+            raise ValueError(f"has more than {_MAX_GLOBS:,} globs: name directories instead of files")
+        return rules
 
 
 class RuleSet(FrozenModel):

@@ -43,7 +43,12 @@ _ASKED = (
     "Go on with what you can do without it; if nothing is left to do, end and say what remains: the task is taken up "
     "again when there is an answer."
 )
+_TOO_MANY = (
+    "The policy asks a person about {subject} ({rule}), and too many questions about this task wait already. Go on "
+    "without it, or end and say what remains."
+)
 _NAME_CHARS = 200
+_MAX_OPEN_QUESTIONS = 10
 _DIGEST_CHARS = 12
 
 
@@ -152,6 +157,8 @@ class RunPolicyGuard:
         item = build_approval_item("policy", topic)
         answer = self._journal.state.approvals.get(item)
         if answer is None:
+            if self._count_open_questions(task) >= _MAX_OPEN_QUESTIONS:
+                return _TOO_MANY.format(subject=_name_subject(subject), rule=decision.rule_text)
             await self._put_question(item, topic, actor, task, subject, decision)
         elif answer.decision == "approve":
             return None
@@ -171,6 +178,10 @@ class RunPolicyGuard:
         )
         approval = set_expiry(approval, self._settings(), self._journal.read_clock())
         await self._journal.append(ApprovalRequested(approval=approval))
+
+    def _count_open_questions(self, task: TaskId) -> int:
+        """Return how many questions about a task wait: what an agent makes up must not fill the inbox."""
+        return sum(question.is_open for question in self._journal.state.list_task_requests(task))
 
     def _has_user_record(self) -> bool:
         record = self._journal.state.policy

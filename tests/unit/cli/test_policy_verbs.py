@@ -68,6 +68,13 @@ def test_check_is_content_with_rules_that_do_something(user: Path) -> None:
         ('[[rule]]\neffect = "den"\ntools = "shell"\n', ":2: rule[0].effect: "),
         ('[[rule]]\neffect = "deny"\n', ":1: rule[0]: says of nothing that it is to deny"),
         ('[[rule]]\neffect = "deny"\ntools = "a"\n\n[[rule]\n', "at line 5"),
+        (f"x = {'[' * 5000}\n", "nested too deeply"),
+        ('[[rule]]\neffect = "deny"\nwrites = "**/a/**/b/**/c/**/d"\n', ":1: rule[0]: "),
+        ('[[rule]]\neffect = "deny"\nwrites = "!a"\n', "is no glob"),
+        ('[[rule]]\neffect = "deny"\nhosts = "Files.test:443"\n', "lower case, without a port"),
+        ('[[rule]]\neffect = "deny"\nwrites = "a"\npaths = "b"\n', "paths narrows tools or mcp"),
+        ('[[rule]]\neffect = "deny"\ntools = "a"\n' * 501, "rule: "),
+        (f'[[rule]]\neffect = "deny"\nwrites = {["a"] * 400}\n' * 3, "more than 1,000 globs"),
     ],
 )
 def test_check_refuses_a_broken_file_at_its_line(user: Path, text: str, words: str) -> None:
