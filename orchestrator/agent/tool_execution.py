@@ -222,7 +222,8 @@ class ToolExecutor:
 
     async def _find_objection(self, number: int, index: int, call: ToolCall) -> str | None:
         """Return why a tool may not be used, in words for the model: by the policy first, then by the hooks."""
-        subjects = self._list_subjects(call)
+        await self._policy.take_changes()
+        subjects = self._list_subjects(call) if self._policy.rule_sets else []
         if subjects:
             actor = PolicyActor(role=self._spec.role, variant=self._spec.variant)
             refusal = await self._policy.find_refusal(actor, self._spec.task, subjects)

@@ -8,6 +8,7 @@ from tests.fuzzing.targets import (
     journals,
     model_replies,
     outputs,
+    policies,
     recipes,
     scripts,
     settings,
@@ -18,6 +19,7 @@ TARGETS: dict[str, Target] = {
     for target in (
         batch_inputs(outputs.TARGET, 10),
         batch_inputs(settings.TARGET, 5),
+        batch_inputs(policies.TARGET, 5),
         recipes.TARGET,
         batch_inputs(scripts.TARGET, 10),
         scripts.PLAYED,
