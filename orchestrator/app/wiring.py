@@ -99,6 +99,7 @@ class RunOverrides:
         prompts: those among them that are not the shipped ones replace the configured ones.
         wrap_forge: puts something before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
+        is_replay: the policy decides as the journal says that it did, whatever its files say now.
         asks_before_landing: False where nothing lands for good, so that the policy asks nobody about it.
     """
 
@@ -108,6 +109,7 @@ class RunOverrides:
     prompts: PromptSource = SHIPPED_PROMPTS
     wrap_forge: Callable[[Forge], Forge] = lambda forge: forge
     deps: Path | None = None
+    is_replay: bool = False
     asks_before_landing: bool = True
 
 
@@ -283,9 +285,9 @@ class _RunOpening:
         Raises:
             UsageProblem: a file of it cannot be used.
         """
-        git, base = self.location.repository.git, self.journal.state.run.base
+        git, base, is_replay = self.location.repository.git, self.journal.state.run.base, self.overrides.is_replay
         try:
-            guard = await open_policy(self.journal, git, base, lambda: self.live.current)
+            guard = await open_policy(self.journal, git, base, lambda: self.live.current, is_replay=is_replay)
         except UsageProblem as problem:
             await self.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
             raise

@@ -7,10 +7,12 @@ from orchestrator.agent.history import SessionHistory, read_reply, restore_sessi
 from orchestrator.domain.chat import Message
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided
+from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.text.blob_text import Text
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.session_reader import JournalSessionReader
 from orchestrator.journal.state.derivation import apply_read_event
@@ -34,8 +36,15 @@ class RecordedCall:
 class RecordedRun:
     """One run's journal. It is read whole when this is made, and never written to."""
 
-    def __init__(self, reader: JournalSessionReader, calls: Mapping[CallPosition, RecordedCall]) -> None:
+    def __init__(
+        self,
+        reader: JournalSessionReader,
+        calls: Mapping[CallPosition, RecordedCall],
+        policies: tuple[PolicyLoaded, ...] = (),
+    ) -> None:
         self._reader = reader
+        self.policies = policies
+        """The policies that decided, one after the other, each with its whole text."""
         self._conversations: dict[SessionId, SessionHistory] = {}
         self.calls = calls
         self.state = RunState()
@@ -49,7 +58,7 @@ class RecordedRun:
         Raises:
             JournalProblem: a text of it is missing or damaged.
         """
-        return cls(reader, await _read_calls(reader))
+        return cls(reader, await _read_calls(reader), await _read_policies(reader))
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
@@ -119,6 +128,17 @@ async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, Rec
         place = (event.session, event.turn)
         calls[place] = RecordedCall(_require_call(open_calls, place), recorded.seq, answer)
     return calls
+
+
+async def _read_policies(reader: JournalSessionReader) -> tuple[PolicyLoaded, ...]:
+    policies = []
+    for recorded in reader.events:
+        event = recorded.event
+        if isinstance(event, PolicyLoaded):
+            text = Text.build_inline(await reader.read_text(event.text))
+            project = Text.build_inline(await reader.read_text(event.project))
+            policies.append(event.model_copy(update={"text": text, "project": project}))
+    return tuple(policies)
 
 
 def _require_call(calls: Mapping[CallPosition, ModelCalled], place: CallPosition) -> ModelCalled:

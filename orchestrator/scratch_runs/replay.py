@@ -134,6 +134,8 @@ class _Replay:
         first = []
         for event in self._recording.opening_events:
             first.append(event.model_copy(update={"settings": settings}) if isinstance(event, RunStarted) else event)
+        if self._recording.state.run.recipe is not None:
+            first += self._recording.policies[:1]  # the journal of a migration repeats nothing that came later
         directory = scratch.state.get_run(self._recording.state.run.run)
         await create_run_directory(directory, first)
         return RunPlace(scratch.repository, scratch.state, directory)
@@ -149,15 +151,18 @@ class _Replay:
                 prompts=self._source,
                 wrap_forge=self._wrap_forge,
                 deps=self._deps,
+                is_replay=True,
                 asks_before_landing=False,
             )
+        repeated = (*self._recording.policies, *self._recording.tier_answers)
         return RunOverrides(
             client=RecordedModel(self._recording.answers, self._wait_for_turn, self._compare_request),
             pace=RecordedActionOrder(self._order, self._schedule.rounds, self._schedule.compositions),
-            open_journal=partial(OrderedJournal, stops=stops, order=self._order, answers=self._recording.tier_answers),
+            open_journal=partial(OrderedJournal, stops=stops, order=self._order, repeated=repeated),
             prompts=self._source,
             wrap_forge=self._wrap_forge,
             deps=self._deps,
+            is_replay=True,
             asks_before_landing=False,
         )
 

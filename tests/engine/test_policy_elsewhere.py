@@ -1,15 +1,16 @@
 """The policy in migrations, in replays, and on questions that a person has answered before."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.domain.commands.definitions import Approve
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.run_control.control import send_command
-from tests.engine.test_policy import keeps, shell
+from tests.engine.test_policy import DENIES_INFRA, DENIES_SHELL, keeps, lose, returned, shell
 from tests.engine.test_replay import again
-from tests.running.goals import Bench, one
+from tests.running.goals import Bench, Hears, one
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends
 
@@ -61,3 +62,20 @@ async def test_what_a_command_wrote_where_a_person_is_to_be_asked_is_asked_about
         "landing",
         f"the policy asks about a.txt ({file}:1)",
     )
+
+
+async def test_a_replay_goes_by_the_policy_as_it_was_then_also_by_what_changed_in_the_middle(
+    bench: Bench, file: Path
+) -> None:
+    calls = iter([DENIES_SHELL])
+
+    def change(event: Any) -> None:
+        if event.kind == "tool.returned" and event.name == "shell":
+            file.write_text(next(calls, DENIES_SHELL))
+
+    items = [plans("root", {"key": "a"}), shell("true"), shell("echo 2"), *one("a")[1:]]
+    ended = await bench.run(*items, when=Hears(change), **keeps(file, DENIES_INFRA))
+    assert [("Nothing was done" in said) for said in returned(ended, "shell")] == [False, True]
+    lose(file)
+    report = await again(bench)
+    assert (report.exit_code, report.divergences, report.replayed_outcome) == (0, (), "done")

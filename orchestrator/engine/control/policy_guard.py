@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import anyio
 from anyio import to_thread
@@ -53,12 +54,12 @@ _DIGEST_CHARS = 12
 
 
 class RunPolicyGuard:
-    """A `ports.PolicyGuard` on the files of a run. `settings` gives those of questions as they stand."""
+    """A `ports.PolicyGuard` on the files of a run; in a replay, on what the journal says that they held then."""
 
     def __init__(
         self,
         journal: Journal,
-        watched: WatchedPolicyFile,
+        watched: WatchedPolicyFile | None,
         project_text: str,
         settings: Callable[[], ApprovalSettings],
         *,
@@ -68,7 +69,7 @@ class RunPolicyGuard:
 
         Args:
             journal: the run's.
-            watched: the user's file.
+            watched: the user's file; None to go by the events of the journal alone.
             project_text: the project's file at the run's base; empty where it has none.
             settings: how long questions wait, and what counts then.
             is_named: the user's file is named in the configuration, so it has to exist.
@@ -94,32 +95,39 @@ class RunPolicyGuard:
         Raises:
             UsageProblem: a file cannot be read, and the journal has no rules to go on by.
         """
+        if self._watched is None:
+            await self._follow_record()
+            return
         self._watched.note_state()
         if not self._watched.has_file() and not self._has_user_record():
             if self._is_named:
                 raise UsageProblem(
                     f"the policy file {self._watched.path} does not exist: make it, or empty [policy] file"
                 )
-            await self._use_text("")
+            await self._use_text("", self._watched.path)
             return
         try:
-            await self._use_text(await to_thread.run_sync(read_policy_text, self._watched.path))
+            await self._read_file(self._watched)
         except UsageProblem as problem:
             if not self._has_user_record():
                 raise
-            await self._use_record()
+            await self._follow_record()
             await self._tell_of_problem(problem)
 
     async def take_changes(self) -> None:
         """Take up the user's file if it has changed; one that cannot be read leaves the rules as they are."""
-        if not self._watched.has_changed():
+        watched = self._watched
+        if watched is None:
+            await self._follow_record()
+            return
+        if not watched.has_changed():
             return
         async with self._lock:
-            if not self._watched.has_changed():
+            if not watched.has_changed():
                 return
-            self._watched.note_state()
+            watched.note_state()
             try:
-                await self._use_text(await to_thread.run_sync(read_policy_text, self._watched.path))
+                await self._read_file(watched)
             except UsageProblem as problem:
                 await self._tell_of_problem(problem)
 
@@ -187,9 +195,12 @@ class RunPolicyGuard:
         record = self._journal.state.policy
         return record is not None and record.text.size > 0
 
-    async def _use_text(self, text: str) -> None:
+    async def _read_file(self, watched: WatchedPolicyFile) -> None:
+        await self._use_text(await to_thread.run_sync(read_policy_text, watched.path), watched.path)
+
+    async def _use_text(self, text: str, path: Path) -> None:
         """Decide by a text of the user's file from now on, and record it if the journal does not have it."""
-        self._rule_sets = self._parse_texts(text, self._project_text)
+        self._rule_sets = self._parse_texts(text, str(path))
         has_rules = bool(text or self._project_text)
         self.hash = hash_policy((text, self._project_text)) * has_rules
         record = self._journal.state.policy
@@ -197,25 +208,24 @@ class RunPolicyGuard:
             return
         loaded = PolicyLoaded(
             policy=self.hash,
-            path=str(self._watched.path),
+            path=str(path),
             text=await self._journal.store_text(text),
             project=await self._journal.store_text(self._project_text),
         )
         await self._journal.append(loaded)
 
-    async def _use_record(self) -> None:
+    async def _follow_record(self) -> None:
         """Decide by the user's rules that the journal has."""
         record = self._journal.state.policy
-        if record is None:
+        if record is None or record.policy == self.hash:
             return
-        text = await self._journal.read_text(record.text)
-        self._rule_sets = self._parse_texts(text, self._project_text)
+        self._rule_sets = self._parse_texts(await self._journal.read_text(record.text), record.path)
         self.hash = record.policy
 
-    def _parse_texts(self, text: str, project: str) -> tuple[RuleSet, ...]:
+    def _parse_texts(self, text: str, file: str) -> tuple[RuleSet, ...]:
         rule_sets = (
-            parse_rule_set(text, "user", str(self._watched.path)),
-            parse_rule_set(project, "project", PROJECT_POLICY_FILE),
+            parse_rule_set(text, "user", file),
+            parse_rule_set(self._project_text, "project", PROJECT_POLICY_FILE),
         )
         return () if is_empty_policy(rule_sets) else rule_sets
 

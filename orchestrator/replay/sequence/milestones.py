@@ -1,10 +1,11 @@
 """The names of what has to happen in a replay in the order in which it was recorded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator.domain.event import Event, work
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
+from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import BaselineRecorded, IterationJudged, IterationStarted
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
 from orchestrator.domain.purpose import PurposeFacts
@@ -39,15 +40,28 @@ BASELINE = "the baseline"
 """The end of the gate's run on the base."""
 
 
+def index_milestones(events: Iterable[Event]) -> dict[str, Event]:
+    """Return events of a run by the milestones that they are; those of one kind are in their order."""
+    namer, found = MilestoneNamer(), dict[str, Event]()
+    for event in events:
+        if (name := namer.find_milestone(event)) is not None:
+            found[name] = event
+    return found
+
+
 class MilestoneNamer:
     """Names events, in the order in which they happen. Most have no name: nothing waits for them."""
 
     def __init__(self) -> None:
         self._landings = 0
+        self._policies = 0
         self._rounds: dict[str, int] = {}
 
     def find_milestone(self, event: Event) -> str | None:
         """Return the milestone that the event is, or None."""
+        if isinstance(event, PolicyLoaded):
+            self._policies += 1
+            return f"policy {self._policies}"
         return next(self._iterate_names(event), None)
 
     def _iterate_names(self, event: Event) -> Iterator[str]:

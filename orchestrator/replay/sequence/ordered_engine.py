@@ -13,7 +13,7 @@ import anyio
 from orchestrator.domain.commands.definitions import StopCall
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingStarted
-from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
+from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, UnitId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState
@@ -155,7 +155,8 @@ class RecordedActionOrder:
 class OrderedJournal(StoppingJournal):
     """A journal that tells an order what has happened, and in which a landing waits for its turn.
 
-    It says what people answered then to wishes for a tier as soon as that comes next.
+    As soon as they come next it repeats the events `repeated`: what people answered then to wishes for a tier and to
+    questions of the policy, and the policies that decided.
     """
 
     def __init__(
@@ -164,11 +165,11 @@ class OrderedJournal(StoppingJournal):
         clock: Clock,
         stops: Mapping[str, RecordedStop],
         order: MilestoneOrder,
-        answers: Sequence[ApprovalDecided] = (),
+        repeated: Sequence[Event] = (),
     ) -> None:
         super().__init__(directory, clock, stops)
         self._order = order
-        self._answers = {milestones.name_tier_answer(answer.item): answer for answer in answers}
+        self._repeated = milestones.index_milestones(repeated)
         self._namer = milestones.MilestoneNamer()
 
     async def append(self, *events: Event) -> None:
@@ -178,7 +179,7 @@ class OrderedJournal(StoppingJournal):
             JournalProblem: they could not be written.
             ReplayStopped: a landing's turn cannot come.
         """
-        await self._repeat_answer()
+        await self._repeat_event()
         names = list(map(self._namer.find_milestone, events))
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
@@ -186,8 +187,8 @@ class OrderedJournal(StoppingJournal):
         await super().append(*events)
         for name in filter(None, names):
             self._order.record_milestone(name)
-        await self._repeat_answer()
+        await self._repeat_event()
 
-    async def _repeat_answer(self) -> None:
-        if answer := self._answers.pop(self._order.next_milestone or "", None):
-            await self.append(answer)
+    async def _repeat_event(self) -> None:
+        if event := self._repeated.pop(self._order.next_milestone or "", None):
+            await self.append(event)
