@@ -3,7 +3,7 @@
 import os
 import shlex
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import NoReturn, TypedDict, Unpack
 
 import click
 
@@ -73,13 +73,7 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[Wa
     is_in_lines = not given["web"] and (given["plain"] or not can_show_dashboard(os.environ))
     _require_consistent(given, is_in_lines)
     if given["is_of_all"] or (run is None and repo == Path() and find_project_root(repo) is None):
-        if run is not None or given["web"] or given["replay"] or is_in_lines:
-            raise UsageProblem(
-                "the list of all runs needs a terminal to draw on, and no RUN; orchestrate runs prints it in lines"
-            )
-        from orchestrator.cli.dashboard.run_list import show_run_list
-
-        exit_with(show_run_list(state, given))
+        _watch_all(state, given, can_draw=run is None and not is_in_lines)
     directory = find_state_directory(repo, state).find_run(run)
     words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
     if given["film"] is not None:
@@ -96,6 +90,16 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[Wa
     else:
         again = f"orchestrate watch {directory.run}{format_location_options(repo, state)}"
         exit_with(show_dashboard(directory, shlex.split(words), given, again))
+
+
+def _watch_all(state: str, given: WatchArguments, *, can_draw: bool) -> NoReturn:
+    if given["web"] or given["replay"] or not can_draw:
+        raise UsageProblem(
+            "the list of all runs needs a terminal to draw on, and no RUN; orchestrate runs prints it in lines"
+        )
+    from orchestrator.cli.dashboard.run_list import show_run_list
+
+    exit_with(show_run_list(state, given))
 
 
 def _require_consistent(given: WatchArguments, is_in_lines: bool) -> None:
