@@ -22,10 +22,12 @@ def show_run_list(state: str, given: "WatchArguments") -> int:
     """
     from orchestrator.config.layers import load_config
     from orchestrator.discovery.all_runs import RunListReader
+
+    reader = RunListReader(partial(list_state_directories, state))
+    reader.read_entries()  # what it remembers is shown with the first frame
     from orchestrator.tui.run_list import RunList
 
     tui = load_config(None).config.tui
-    reader = RunListReader(partial(list_state_directories, state))
     cursor = None
     while True:
         listed = RunList(reader.read_entries, build_settings(tui, given, os.environ), cursor)
