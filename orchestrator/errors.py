@@ -135,6 +135,10 @@ class ToolRefused(OrchestrateError):
     """A tool call was refused; the message goes back to the model, which may try something else."""
 
 
+class ProgramGone(OrchestrateError):
+    """A program that was spoken with has ended, or does not listen any more."""
+
+
 class MalformedReply(OrchestrateError):
     """A model's reply could not be understood; the message goes back to the model."""
 

@@ -12,6 +12,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import find_sole_error
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, Hands, ShellCommand, Snapshot, Workspace
+from orchestrator.ports.processes import ProcessPipes
 
 
 class PendingWorkspace:
@@ -52,6 +53,10 @@ class PendingWorkspace:
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command."""
         await (await self._await_workspace()).start_command(call_id, command)
+
+    async def open_process(self, call_id: str, command: ShellCommand) -> ProcessPipes:
+        """Start a program to speak with."""
+        return await (await self._await_workspace()).open_process(call_id, command)
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs."""

@@ -34,7 +34,8 @@ from orchestrator.hands.sandbox.program_search import BackendContext
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.watch.change_watch import ChangeWatcher
 from orchestrator.hands.watch.checkout_reports import CheckoutReports
-from orchestrator.hands.workspace import LocalWorkspace, WorkspaceHost
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.hands.workspace_host import WorkspaceHost
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.checkouts.change_reports import ChangeReports

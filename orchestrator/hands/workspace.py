@@ -3,70 +3,32 @@
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
-from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
-from orchestrator.hands.execution.command_slots import CommandSlots
+from orchestrator.hands.execution.process_pipes import LocalPipes
+from orchestrator.hands.execution.program_grants import build_grant_mounts, check_grant, prepare_granted_command
 from orchestrator.hands.files import shadow_git, workspace_files
 from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
-from orchestrator.hands.network.registries import RegistrySource
-from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.private_copies.borrowed_places import build_borrowed_places
-from orchestrator.hands.private_copies.sharing_plan import SharingPlan
 from orchestrator.hands.refusals import NO_REGISTRIES, convert_host_errors, describe_refused_tier
 from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
-from orchestrator.hands.watch.change_watch import ChangeWatcher, WatchedTree
+from orchestrator.hands.watch.change_watch import WatchedTree
+from orchestrator.hands.workspace_host import WorkspaceHost
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
-from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor, scrub_log
-from worktrees.checkouts.pool import WorktreePool
+from orchestrator.redact.redactor import scrub_log
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
 from worktrees.safety.removal import open_root_directory
 from worktrees.snapshots.snapshot import WorktreeSnapshot, commit_snapshot_again, snapshot_worktree
-
-
-@dataclass(frozen=True)
-class WorkspaceHost:
-    """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why."""
-
-    sharing: SharingPlan
-    pool: WorktreePool
-    policy: SandboxPolicy
-    ceiling: Tier
-    registries: RegistrySource
-    backend: Backend | None
-    refusal: str | None
-    origin: shadow_git.ShadowOrigin
-    slots: CommandSlots
-    tasks: TaskGroup
-    session: Path
-    logs: Path
-    watcher: ChangeWatcher
-    redactor: Redactor = PATTERN_REDACTOR
-
-    @property
-    def shared(self) -> Mapping[str, Path]:
-        """Borrowed paths by name, each with the directory in which it lies under the same name."""
-        return {name: Path(base) for name, base in self.policy.shared.items()}
-
-    async def include_objects(self, oid: str) -> None:
-        """Copy the objects that a commit or tree reaches, if workspaces see only copies of the repository's objects."""
-        if self.origin.copy:
-            await self.origin.copy.copy_reachable([oid])
-
-    async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
-        """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
-        found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
-        return self.policy.model_copy(update={"tier": tier, "registries": found})
 
 
 class LocalWorkspace:
@@ -116,25 +78,43 @@ class LocalWorkspace:
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""
-        backend = self._host.backend
+        await self._begin_call(call_id, command)
+
+    async def open_process(self, call_id: str, command: ShellCommand) -> LocalPipes:
+        """Start a program to speak with; its errors go into its log."""
+        if call_id in self._calls:
+            raise ValueError(f"a command was started as {call_id!r} already")
+        pipes = LocalPipes(self._host.policy.uid)
+        try:
+            await self._begin_call(call_id, command, pipes)
+        except BaseException:
+            pipes.close_all()
+            raise
+        return pipes
+
+    async def _begin_call(self, call_id: str, command: ShellCommand, pipes: LocalPipes | None = None) -> None:
+        backend, host = self._host.backend, self._host
         if backend is None:
-            raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
+            raise EnvironmentProblem(host.refusal or "Commands are refused on this host.")
         if not self.is_open:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
-        policy = await self._host.resolve_tier_policy(command.tier)
-        if policy.registries and policy.registries.is_empty:
+        registries = await host.find_registries(command)
+        if registries and registries.is_empty and command.grant is None:
             raise ToolRefused(NO_REGISTRIES)
         if call_id in self._calls:
             return
         check_command(command)
-        ceiling = min(backend.ceiling, self._host.ceiling)
+        ceiling = min(backend.ceiling, host.ceiling)
+        if command.grant is not None:
+            ceiling = backend.ceiling
+            await to_thread.run_sync(check_grant, command.grant, backend.host_paths)
         if not Tier.FILES < command.tier <= ceiling:
             raise ToolRefused(describe_refused_tier(command.tier, ceiling))
         with convert_host_errors("Could not keep a log for a workspace"):
-            call = create_call(call_id, command, self._host.logs / self.name, self._own_folder / "files")
+            call = create_call(call_id, command, host.logs / self.name, self._own_folder / "files", pipes)
         self._calls[call_id] = call
         self._changes += 1
-        self._host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
+        host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
@@ -157,9 +137,9 @@ class LocalWorkspace:
             await call.done.wait()
 
     async def interrupt_commands(self) -> None:
-        """End all running commands; each gets a result with its output so far."""
+        """End all running commands but those in the background; each gets a result with its output so far."""
         for call_id, call in list(self._calls.items()):
-            if call.result is None:
+            if call.result is None and not call.command.is_background:
                 await self.kill_command(call_id)
                 await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
 
@@ -274,8 +254,9 @@ class LocalWorkspace:
             if not self.is_open:
                 return
             self.is_open = False
-            for call_id in self._calls:
+            for call_id, call in self._calls.items():
                 await self.kill_command(call_id)
+                call.close_pipes()
             if self._host.backend:
                 await self._host.backend.release_workspace(self._build_mount_plan())
             if self._watched is not None:
@@ -288,7 +269,7 @@ class LocalWorkspace:
     async def _run_call(self, backend: Backend, call: CommandCall) -> None:
         try:
             with call.scope:
-                async with self._get_turn_lock(), self._host.slots.hold_slot(is_agent=call.command.is_agent):
+                async with self._get_turn_lock(call.command), self._host.hold_place(call.command):
                     call.result = await self._execute(backend, call)
         finally:
             call.finish_call()
@@ -299,13 +280,14 @@ class LocalWorkspace:
             async with self._setup:
                 mount_plan = await to_thread.run_sync(self._prepare_workspace, call)
             request = ExecutionRequest(
-                command=command,
+                command=prepare_granted_command(command, self.world),
                 mount_plan=mount_plan,
                 log=call.log,
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
                 exchange=call.exchange,
-                registries=(await self._host.resolve_tier_policy(command.tier)).registries,
+                registries=await self._host.find_registries(command),
+                pipes=call.pipes.child if call.pipes else None,
             )
             async with self._watch_files(command) as watched:
                 outcome = await backend.run_command(request)
@@ -334,12 +316,14 @@ class LocalWorkspace:
                 files = await to_thread.run_sync(watch.finish_watch)
         found.update(files._asdict())
 
-    def _get_turn_lock(self) -> AbstractAsyncContextManager[object]:
+    def _get_turn_lock(self, command: ShellCommand) -> AbstractAsyncContextManager[object]:
         """Return a lock that runs commands one by one where one could divert the mounts of the next.
 
-        Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
+        Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe. One
+        in the background that cannot write diverts nothing.
         """
         is_safe = self._host.policy.uid is not None or self._places.has_only_fixed_places()
+        is_safe = is_safe or (command.is_background and not command.writable)
         return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:
@@ -351,7 +335,11 @@ class LocalWorkspace:
             identity = self._build_identity()
             shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, owner, identity)
         create_private_folder(call.exchange, host.policy.uid)  # also where nothing is handed back: it would show
-        return self._build_mount_plan(*self._places.prepare_places())
+        plan = self._build_mount_plan(*self._places.prepare_places())
+        if call.command.grant is None or self.world is None:
+            return plan
+        granted = build_grant_mounts(call.command.grant, call.exchange, self.world.home, owner)
+        return replace(plan, private=(*plan.private, *granted))
 
     def _build_mount_plan(self, shared: Mapping[str, Path] | None = None, private: tuple[Mount, ...] = ()) -> MountPlan:
         origin = self._host.origin

@@ -18,6 +18,7 @@ from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.world import World
+from orchestrator.ports.processes import ProcessPipes, ProgramGrant
 
 MAX_WAIT_S = 10.0
 
@@ -31,6 +32,10 @@ class ShellCommand(FrozenModel):
     its standard input. `tier` is how much it may reach. With `is_watched` its result names the files that it
     opened and wrote. One that an agent asked for (`is_agent`) lets the harness's own go first. `host_rules` are the
     policy's, for what it reaches at tier 2.
+
+    `grant` is what the user grants this one program, whose tier then counts whatever other commands may reach. One
+    that runs in the background (`is_background`) for a long time takes no place from commands; it should be not
+    `writable`, or nothing else can run in the workspace meanwhile where commands are not root's.
     """
 
     line: str
@@ -45,6 +50,8 @@ class ShellCommand(FrozenModel):
     is_watched: bool = False
     is_agent: bool = False
     host_rules: HostRules | None = None
+    grant: ProgramGrant | None = None
+    is_background: bool = False
 
 
 class MountPoint(FrozenModel):
@@ -147,11 +154,25 @@ class Workspace(Protocol):
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
 
+    async def open_process(self, call_id: str, command: ShellCommand) -> ProcessPipes:
+        """Start a program to speak with; its errors go into its log, its `stdin` is not used.
+
+        It is a command in everything else: `wait_for_result` tells its end, `kill_command` and `close` bring it about,
+        and it dies with everything it started when the engine does.
+
+        Raises:
+            EnvironmentProblem: this host has no sandbox to run it in, or its grant cannot be given.
+            ToolRefused: it cannot be run as asked, or this host has nothing for its tier.
+        """
+
     async def kill_command(self, call_id: str) -> None:
         """End the command and everything it started."""
 
     async def interrupt_commands(self) -> None:
-        """End all commands that run in it; whoever waits for one gets a result with what it printed."""
+        """End all commands that run in it, but those in the background.
+
+        Whoever waits for one gets a result with what it printed.
+        """
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content.

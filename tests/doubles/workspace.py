@@ -9,6 +9,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.ports.hands import CommandResult, ShellCommand, Snapshot
+from orchestrator.ports.processes import ProcessPipes
 
 
 class InMemoryWorkspace:
@@ -26,6 +27,9 @@ class InMemoryWorkspace:
         return ""
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
+        raise EnvironmentProblem("no commands in memory")
+
+    async def open_process(self, call_id: str, command: ShellCommand) -> ProcessPipes:
         raise EnvironmentProblem("no commands in memory")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = 10.0) -> CommandResult | None:

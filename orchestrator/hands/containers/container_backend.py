@@ -20,6 +20,7 @@ from orchestrator.hands.containers.engines import ContainerEngine, build_image_a
 from orchestrator.hands.containers.run_arguments import CONTROL_FOLDER, SESSION_LABEL, STATE_LABEL, ContainerLaunch
 from orchestrator.hands.containers.running_container import Container, start_container
 from orchestrator.hands.execution.process_runner import build_not_started_result, run_until_exit
+from orchestrator.hands.execution.sandbox_process import CommandInput
 from orchestrator.hands.files.directory_trees import create_private_folder
 from orchestrator.hands.limits.rlimits import cap_by_hard_limit, wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
@@ -99,10 +100,10 @@ class ContainerBackend(LayoutBackend):
         are_counted = "pids" in self.engine.supported_limits
         shell = self.layout.build_shell_command(command)
         words = wrap_in_rlimits(shell, self.policy.limits, self.prlimit, are_counted=are_counted)
-        env = self.build_environment(command, request.mount_plan.world)
+        env = {**self.build_environment(command, request.mount_plan.world), **request.secrets}
         order = {"words": words, "env": env, "cwd": self.layout.cwd}
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
-        begin = partial(container.start_command, order, command.stdin)
+        begin = partial(container.start_command, order, CommandInput(command.stdin, request.pipes))
         outcome = await run_until_exit(begin, request, bounds, self.policy.uid)
         if request.exchange is not None:
             await to_thread.run_sync(_move_output_files, container.files, request.exchange, command.files.values())

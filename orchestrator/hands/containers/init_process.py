@@ -46,7 +46,7 @@ class InitProcess:
     def serve_commands(self) -> None:
         """Answer until the harness hangs up: `?` asks whether all is as it was, anything else comes with an order."""
         while True:
-            word, descriptors, _, _ = socket.recv_fds(self.channel, 16, 3)
+            word, descriptors, _, _ = socket.recv_fds(self.channel, 16, 4)
             if not word:
                 return
             if word == b"?":
@@ -56,9 +56,10 @@ class InitProcess:
                 self._run_command(descriptors)
 
     def _run_command(self, descriptors: list[int]) -> None:
-        order, out, *source = descriptors
+        order, out, *streams = descriptors
+        source, printed = (*streams, subprocess.DEVNULL)[0], (*streams[1:], out)[0]
         try:
-            self._start_command(order, out, source[0] if source else subprocess.DEVNULL)
+            self._start_command(order, source, printed, out)
         except OSError as error:
             os.write(out, str(error).encode(errors="replace"))
             self._send_reply({"started": False})
@@ -72,12 +73,14 @@ class InitProcess:
         self._send_reply({"exit": code})
         _empty_folders(self.scratch_folders)
 
-    def _start_command(self, order: int, out: int, source: int) -> None:
+    def _start_command(self, order: int, source: int, printed: int, out: int) -> None:
         with open(order, "rb", closefd=False) as file:
             command = json.load(file)
         self.command_pid, self.exit_statuses = None, {}
         words, env, cwd = command["words"], command["env"], command["cwd"]
-        popen = subprocess.Popen(words, env=env, cwd=cwd, stdin=source, stdout=out, stderr=out, start_new_session=True)
+        popen = subprocess.Popen(
+            words, env=env, cwd=cwd, stdin=source, stdout=printed, stderr=out, start_new_session=True
+        )
         popen.returncode = 0  # it is waited for here, not there
         self.command_pid = popen.pid
 

@@ -21,7 +21,7 @@ from anyio import to_thread
 from orchestrator.hands.containers.engines import ContainerEngine
 from orchestrator.hands.containers.run_arguments import CONTROL_SOCKET, ContainerLaunch, build_run_arguments
 from orchestrator.hands.execution.process_runner import RunningCommand
-from orchestrator.hands.execution.sandbox_process import open_text_descriptor
+from orchestrator.hands.execution.sandbox_process import CommandInput, open_text_descriptor
 from orchestrator.hands.files.directory_trees import remove_tree
 from worktrees.safety.descriptors import hold_descriptor
 
@@ -66,11 +66,14 @@ class Container:
                 return dict(json.loads(reply))
         return None
 
-    def start_command(self, order: dict[str, Any], stdin: str, writer: int, stack: ExitStack) -> "ContainerCommand":
+    def start_command(
+        self, order: dict[str, Any], source: CommandInput, writer: int, stack: ExitStack
+    ) -> "ContainerCommand":
         """Start a command (`words`, `env`, `cwd`) that prints to `writer`. Raises OSError if nobody is there."""
         order_descriptor = open_text_descriptor(json.dumps(order), stack)
-        inputs = [open_text_descriptor(stdin, stack)] if stdin else []
-        socket.send_fds(self.channel, [b"!"], [order_descriptor, writer, *inputs])
+        streams = [source.open_stdin(stack)] if source.text or source.pipes else []
+        streams += [source.pipes.stdout] if source.pipes else []
+        socket.send_fds(self.channel, [b"!"], [order_descriptor, writer, *streams])
         return ContainerCommand(self)
 
     async def kill_container(self) -> None:

@@ -10,6 +10,7 @@ import anyio
 
 from orchestrator.domain.ids import make_slug
 from orchestrator.errors import ToolRefused
+from orchestrator.hands.execution.process_pipes import LocalPipes
 from orchestrator.hands.files import workspace_files
 from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
 from worktrees.safety.private_directory import create_private_directory
@@ -20,7 +21,7 @@ MAX_FILES_BYTES = 64 * 1024 * 1024
 
 @dataclass
 class CommandCall:
-    """One started command, its log, and its result once `done` is set."""
+    """One started command, its log, and its result once `done` is set. `pipes` are those of one that is spoken with."""
 
     command: ShellCommand
     log: Path
@@ -29,12 +30,20 @@ class CommandCall:
     done: anyio.Event = field(default_factory=anyio.Event)
     started_at: float = field(default_factory=anyio.current_time)
     result: CommandResult | None = None
+    pipes: LocalPipes | None = None
 
     def finish_call(self) -> None:
         """Wake those who wait for the result; without one the command was killed."""
         if self.result is None:
             self.result = self._build_result(CommandEnding.KILLED)
+        if self.pipes is not None:
+            self.pipes.close_child()
         self.done.set()
+
+    def close_pipes(self) -> None:
+        """Close the pipes of a call that is over, if it has some."""
+        if self.pipes is not None:
+            self.pipes.close_all()
 
     def build_not_started_result(self, reason: str) -> CommandResult:
         """Return the result of a command that the host could not start."""
@@ -48,13 +57,15 @@ class CommandCall:
         )
 
 
-def create_call(call_id: str, command: ShellCommand, logs: Path, exchanges: Path) -> CommandCall:
+def create_call(
+    call_id: str, command: ShellCommand, logs: Path, exchanges: Path, pipes: LocalPipes | None = None
+) -> CommandCall:
     """Return a call with an empty log; nothing is started yet."""
     name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
     create_private_directory(logs)
     log = logs / f"{name}.log"
     os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    return CommandCall(command, log, exchanges / name)
+    return CommandCall(command, log, exchanges / name, pipes=pipes)
 
 
 def check_command(command: ShellCommand) -> None:
@@ -63,9 +74,10 @@ def check_command(command: ShellCommand) -> None:
     Raises:
         ToolRefused: it holds a NUL character, unencodable text, or an invalid name of a variable or file.
     """
-    for text in (command.line, command.cwd, *command.env.values()):
+    secrets = command.grant.secrets if command.grant else {}
+    for text in (command.line, command.cwd, *command.env.values(), *secrets.values()):
         _check_encodable(text)
-    for name in (*command.env, *command.files):
+    for name in (*command.env, *command.files, *secrets):
         _check_encodable(name)
         if not name or "=" in name:
             raise ToolRefused(f"{name!r} is no name for an environment variable.")

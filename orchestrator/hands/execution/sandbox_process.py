@@ -9,12 +9,13 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 
+from orchestrator.hands.execution.process_pipes import ChildPipes
 from orchestrator.hands.execution.process_runner import RunningCommand
 from orchestrator.hands.limits.resource_usage import Resource, UsageReader
 from orchestrator.hands.sandbox.bubblewrap_arguments import BUBBLEWRAP_ENVIRONMENT
@@ -26,15 +27,19 @@ _RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE} 2>/dev/null >/proc/self/oom_scor
 
 @dataclass(frozen=True)
 class PassedDescriptors:
-    """The descriptors that a bubblewrap gets: where it reports, what opens the gate, and the filter to be read."""
+    """The descriptors that a bubblewrap gets: where it reports, what opens the gate, and what is to be read.
+
+    `filter` holds the filter of system calls, `secrets` options that may not stand in its argument list.
+    """
 
     info: int
     status: int
     gate: int
     filter: int | None
+    secrets: int | None = None
 
     def __iter__(self) -> Iterator[int]:
-        numbers = (self.info, self.status, self.gate, self.filter)
+        numbers = (self.info, self.status, self.gate, self.filter, self.secrets)
         return (number for number in numbers if number is not None)
 
 
@@ -122,15 +127,41 @@ class SandboxProcess(RunningCommand):
         return int(found[1]) if found else None
 
 
+@dataclass(frozen=True)
+class CommandInput:
+    """What a command reads: a text, or pipes by which it is spoken with; and variables that nobody else may see."""
+
+    text: str = ""
+    pipes: ChildPipes | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def open_stdin(self, stack: contextlib.ExitStack) -> int:
+        """Return the descriptor of its standard input; it is closed with the stack, or by whoever has the pipes."""
+        return self.pipes.stdin if self.pipes else open_text_descriptor(self.text, stack)
+
+    def get_stdout(self, writer: int) -> int:
+        """Return the descriptor of its standard output; `writer` leads to its log."""
+        return self.pipes.stdout if self.pipes else writer
+
+    def open_secrets(self, stack: contextlib.ExitStack) -> int | None:
+        """Return a descriptor of the options of bubblewrap that set the secrets; None without any."""
+        if not self.secrets:
+            return None
+        words: list[str] = []
+        for name, value in self.secrets.items():
+            words += ["--setenv", name, value]
+        return open_text_descriptor("\0".join((*words, "")), stack)
+
+
 def start_bubblewrap(
     build: BuildCommandLine,
     writer: int,
     stack: contextlib.ExitStack,
-    stdin: str,
+    source: CommandInput,
     filter_file: Path | None,
     closely_watched: frozenset[Resource],
 ) -> SandboxProcess:
-    """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
+    """Start a bubblewrap that reads `source` and prints to `writer`; its descriptors are closed with the stack.
 
     Must be called in a thread that lives as long as the command may: the kernel kills the command when the thread ends.
 
@@ -143,11 +174,12 @@ def start_bubblewrap(
         gate_source, gate = os.pipe()
         child_stack.callback(os.close, gate_source)
         filter_fd = None if filter_file is None else os.open(filter_file, os.O_RDONLY | os.O_CLOEXEC)
-        passed = PassedDescriptors(info, status, gate_source, filter_fd)
+        passed = PassedDescriptors(info, status, gate_source, filter_fd, source.open_secrets(stack))
         if filter_fd is not None:
             child_stack.callback(os.close, filter_fd)
         try:
-            popen = _spawn(build(passed), open_text_descriptor(stdin, stack), writer, tuple(passed))
+            streams = (source.open_stdin(stack), source.get_stdout(writer), writer)
+            popen = _spawn(build(passed), streams, tuple(passed))
         except OSError:
             os.close(gate)
             raise
@@ -174,13 +206,14 @@ def open_text_descriptor(text: str, stack: contextlib.ExitStack) -> int:
     return descriptor
 
 
-def _spawn(words: list[str], source: int, writer: int, passed: tuple[int, ...]) -> subprocess.Popen[bytes]:
+def _spawn(words: list[str], streams: tuple[int, int, int], passed: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    stdin, stdout, stderr = streams
     with _raise_oom_score() as prefix:
         return subprocess.Popen(
             [*prefix, *words],
-            stdin=source,
-            stdout=writer,
-            stderr=writer,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
             env=BUBBLEWRAP_ENVIRONMENT,
             cwd="/",
             pass_fds=passed,

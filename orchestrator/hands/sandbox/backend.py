@@ -14,6 +14,7 @@ from typing import Protocol
 from orchestrator.domain.paths.credentials import CREDENTIAL_PATHS
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.world import World
+from orchestrator.hands.execution.process_pipes import ChildPipes
 from orchestrator.hands.policy import Registries, SandboxPolicy
 from orchestrator.ports.hands import CommandResult, ShellCommand
 
@@ -167,6 +168,7 @@ class ExecutionRequest:
 
     `exchange` is a host directory for `command.files`. `timeout_s` of wall time and `output_bytes` count, not what the
     command says of them. `registries` are given with a command at tier 2, and are all it may reach.
+    `pipes` are those of one that is spoken with; only its errors go into the log then.
     """
 
     command: ShellCommand
@@ -176,6 +178,12 @@ class ExecutionRequest:
     output_bytes: int
     exchange: Path | None = None
     registries: Registries | None = None
+    pipes: ChildPipes | None = None
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The variables that may stand in no argument list."""
+        return self.command.grant.secrets if self.command.grant else {}
 
     @property
     def writable_folders(self) -> tuple[Path, ...]:

@@ -12,7 +12,7 @@ from anyio import to_thread
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.sandbox.world import World
 from orchestrator.hands.execution.process_runner import RunningCommand, run_until_exit
-from orchestrator.hands.execution.sandbox_process import BuildCommandLine, start_bubblewrap
+from orchestrator.hands.execution.sandbox_process import BuildCommandLine, CommandInput, start_bubblewrap
 from orchestrator.hands.limits import cgroup
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
@@ -88,9 +88,10 @@ class BubblewrapBackend(LayoutBackend):
             bounds = ResourceBounds(self.policy.limits, request.writable_folders, in_memory, group)
 
             def start_command(writer: int, stack: ExitStack) -> RunningCommand:
+                source = CommandInput(request.command.stdin, request.pipes, request.secrets)
                 return start_bubblewrap(
                     *(lambda descriptors: bounds.wrap_command(build(descriptors)), writer, stack),
-                    *(request.command.stdin, self.filter_file, bounds.closely_watched),
+                    *(source, self.filter_file, bounds.closely_watched),
                 )
 
             return await run_until_exit(start_command, request, bounds, self.policy.uid)
@@ -134,7 +135,9 @@ class BubblewrapBackend(LayoutBackend):
             shares_network=command.tier == Tier.EVERYTHING,
         )
         programs, uid = self.programs, self.policy.uid
-        return lambda fds: build_bubblewrap_arguments(launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter)
+        return lambda fds: build_bubblewrap_arguments(
+            launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter, fds.secrets
+        )
 
 
 def build_bubblewrap_backend(context: BackendContext) -> BubblewrapBackend:

@@ -49,16 +49,18 @@ def build_bubblewrap_arguments(
     status_fd: int,
     gate_fd: int | None = None,
     filter_fd: int | None = None,
+    secrets_fd: int | None = None,
 ) -> list[str]:
     """Return the whole command line.
 
     `uid` is the user to drop to when started by root, None when started by a normal user. Bubblewrap reports the first
     process of the sandbox on `info_fd`, as a pid of the caller's. On `status_fd` it reports that of the inner sandbox
     (the same if there is but one) and the end of the command, as pids of whoever starts it. The command starts when
-    `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
+    `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`. More options are read from
+    `secrets_fd`: those that anybody on the machine could read in an argument list.
     """
     mounts = sort_mounts(launch.mounts)
-    numbers = {"--json-status-fd": status_fd, "--block-fd": gate_fd, "--seccomp": filter_fd}
+    numbers = {"--json-status-fd": status_fd, "--block-fd": gate_fd, "--seccomp": filter_fd, "--args": secrets_fd}
     reports = chain.from_iterable(_build_fd_option(option, number) for option, number in numbers.items())
     if uid is None:
         info = _build_fd_option("--info-fd", info_fd)

@@ -21,7 +21,7 @@ from orchestrator.domain.sandbox.unsafe_banner import UNSAFE_BANNER
 from orchestrator.domain.sandbox.world import World
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.execution.process_runner import RunningCommand, run_until_exit
-from orchestrator.hands.execution.sandbox_process import open_text_descriptor
+from orchestrator.hands.execution.sandbox_process import CommandInput
 from orchestrator.hands.limits.rlimits import wrap_in_rlimits
 from orchestrator.hands.limits.watchdog import ResourceBounds
 from orchestrator.hands.policy import Registries, SandboxPolicy
@@ -68,7 +68,8 @@ class NoSandboxBackend:
     async def run_command(self, request: ExecutionRequest) -> CommandResult:
         """Run a command to its end, as a child process."""
         bounds = ResourceBounds(self.policy.limits, request.writable_folders)
-        start = partial(_start_supervisor, self._build_order(request), request.command.stdin)
+        source = CommandInput(request.command.stdin, request.pipes)
+        start = partial(_start_supervisor, self._build_order(request), source)
         return await run_until_exit(start, request, bounds, self.policy.uid)
 
     async def release_workspace(self, mount_plan: MountPlan) -> None:
@@ -79,7 +80,8 @@ class NoSandboxBackend:
         words = wrap_in_rlimits((find_shell(), "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(mount_plan.git), "GIT_WORK_TREE": str(mount_plan.root)}
         files = {variable: f"{request.exchange}/{name}" for variable, name in command.files.items()}
-        env, cwd = self.build_environment(command) | git | files, str(mount_plan.root / command.cwd)
+        env = {**self.build_environment(command), **git, **files, **request.secrets}
+        cwd = str(mount_plan.root / command.cwd)
         return {"words": words, "env": env, "cwd": cwd, "user": self.policy.uid}
 
 
@@ -118,17 +120,19 @@ class _UnsandboxedCommand(RunningCommand):
         return self.outcome.get("exit")
 
 
-def _start_supervisor(order: dict[str, Any], stdin: str, writer: int, stack: ExitStack) -> _UnsandboxedCommand:
+def _start_supervisor(
+    order: dict[str, Any], source: CommandInput, writer: int, stack: ExitStack
+) -> _UnsandboxedCommand:
     control_source, control = os.pipe()
     status, status_sink = os.pipe()
     os.set_blocking(status, False)
     stack.callback(os.close, status)
     words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", read_script("sandbox", "supervisor.py")]
     words.append(json.dumps(order | {"control": control_source, "status": status_sink}))
-    source = open_text_descriptor(stdin, stack)
+    stdin, stdout = source.open_stdin(stack), source.get_stdout(writer)
     try:
         passed = (control_source, status_sink)
-        popen = subprocess.Popen(words, stdin=source, stdout=writer, stderr=writer, env={}, cwd="/", pass_fds=passed)
+        popen = subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=writer, env={}, cwd="/", pass_fds=passed)
     except OSError:
         os.close(control)
         raise

@@ -1,0 +1,71 @@
+"""The common parts of all workspaces of this process."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio.abc import TaskGroup
+
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.execution.command_slots import CommandSlots
+from orchestrator.hands.execution.program_grants import build_granted_registries
+from orchestrator.hands.files import shadow_git
+from orchestrator.hands.network.registries import RegistrySource
+from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.private_copies.sharing_plan import SharingPlan
+from orchestrator.hands.sandbox.backend import Backend
+from orchestrator.hands.watch.change_watch import ChangeWatcher
+from orchestrator.ports.hands import ShellCommand
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from worktrees.checkouts.pool import WorktreePool
+
+
+@dataclass(frozen=True)
+class WorkspaceHost:
+    """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why."""
+
+    sharing: SharingPlan
+    pool: WorktreePool
+    policy: SandboxPolicy
+    ceiling: Tier
+    registries: RegistrySource
+    backend: Backend | None
+    refusal: str | None
+    origin: shadow_git.ShadowOrigin
+    slots: CommandSlots
+    tasks: TaskGroup
+    session: Path
+    logs: Path
+    watcher: ChangeWatcher
+    redactor: Redactor = PATTERN_REDACTOR
+
+    @property
+    def shared(self) -> Mapping[str, Path]:
+        """Borrowed paths by name, each with the directory in which it lies under the same name."""
+        return {name: Path(base) for name, base in self.policy.shared.items()}
+
+    async def include_objects(self, oid: str) -> None:
+        """Copy the objects that a commit or tree reaches, if workspaces see only copies of the repository's objects."""
+        if self.origin.copy:
+            await self.origin.copy.copy_reachable([oid])
+
+    async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
+        """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
+        found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
+        return self.policy.model_copy(update={"tier": tier, "registries": found})
+
+    async def find_registries(self, command: ShellCommand) -> Registries | None:
+        """Return what a command reaches at tier 2: the hosts of its own grant, or else the registries."""
+        if command.tier == Tier.REGISTRIES and command.grant is not None and command.grant.hosts is not None:
+            return build_granted_registries(command.grant.hosts)
+        return (await self.resolve_tier_policy(command.tier)).registries
+
+    @asynccontextmanager
+    async def hold_place(self, command: ShellCommand) -> AsyncIterator[None]:
+        """Hold a place for a command that is to run while the block lasts; one in the background needs none."""
+        if command.is_background:
+            yield
+            return
+        async with self.slots.hold_slot(is_agent=command.is_agent):
+            yield
