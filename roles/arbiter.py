@@ -15,6 +15,10 @@ class ModelArbiter(ModelWorker):
 
     role: Role = "arbiter"
 
+    def get_engine_name(self, variant: str | None) -> str:
+        """Return no name: the arbiter is always a model in the house's own loop."""
+        return ""
+
     def _choose_settings(self, _variant: str | None) -> CommandingSettings:
         return self._around.config.roles.get_arbiter_settings()
 

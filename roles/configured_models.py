@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from orchestrator.config.engines import LOOP
 from orchestrator.config.roles import ModelSettings, RoleSettings
 from orchestrator.llm.scripted_model.script import SCRIPTED_PREFIX
 from orchestrator.ports.model_client import ModelClient
@@ -36,17 +37,19 @@ def iterate_configured_models(roles: RoleSettings) -> Iterator[tuple[str, ModelS
     """Yield the models of all roles, with the name under which each is configured.
 
     These are the roles', the arbiter's if it has one of its own, the worker's variants', those of lenses that name a
-    model or place of their own, and all fallbacks.
+    model or place of their own, and all fallbacks. A worker that is an agent of another maker has none.
     """
     yield from _chain("planner", roles.planner)
-    yield from _chain("worker", roles.worker)
+    if roles.worker.engine == LOOP:
+        yield from _chain("worker", roles.worker)
     yield from _chain("judge", roles.judge)
     if roles.verifier.is_active or (roles.verifier.model and roles.verifier.goal != "off"):
         yield from _chain("verifier", roles.verifier)
     if roles.arbiter.model:
         yield from _chain("arbiter", roles.arbiter)
     for name, settings in sorted(roles.worker.variants.items()):
-        yield from _chain(f"worker.variants.{name}", settings)
+        if settings.engine == LOOP:
+            yield from _chain(f"worker.variants.{name}", settings)
     for name, lens in roles.judge.active_lenses.items():
         if lens.get_own_settings().keys() & _WHERE:
             yield from _chain(f"judge.lenses.{name}", roles.judge.get_lens_settings(name))

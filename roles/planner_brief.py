@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from orchestrator.config.roles import WorkerSettings
+from orchestrator.config.engines import LOOP
+from orchestrator.config.roles import VariantSettings, WorkerSettings
 from orchestrator.domain.run.plan import PlanLimits
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.roles import PlanningBrief, TaskReport
@@ -45,7 +46,7 @@ def render_planner_brief(
     """
     template, lines = prompts.load_prompt("planner-brief"), []
     for name, settings in sorted(workers.variants.items()):
-        lines.append(f"{name}: {settings.description or settings.model}")
+        lines.append(f"{name}: {_describe_variant(settings, workers)}")
     limits = brief.limits
     words = (
         f"{limits.max_children} tasks in a plan; {_describe_depth(limits.max_depth - limits.depth - 1)}; "
@@ -65,6 +66,15 @@ def render_planner_brief(
     if not history:
         earlier = f"{earlier}\n\nThis is your first look at the slice.".strip()
     return template.render_text(**values, earlier=earlier)
+
+
+def _describe_variant(variant: VariantSettings, usual: WorkerSettings) -> str:
+    """Return what a planner is told of a variant: also who works, if anybody but models in the house's loop does."""
+    if variant.engine == LOOP and usual.engine == LOOP:
+        return variant.description or variant.model
+    if variant.engine == LOOP:
+        return f"{variant.description or variant.model} (a model in the loop of Orchestrate)"
+    return f"{variant.description or 'another agent'} (the agent {variant.engine})"
 
 
 def _describe_rounds(brief: PlanningBrief) -> str:

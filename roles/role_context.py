@@ -71,8 +71,7 @@ class RoleContext:
         await _tell_of_narrow_window(self.ledger, spec)
         if self.has_memory:
             spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
-        limit = self.config.rules.max_chars
-        spec = await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths, heard)
+        spec = await self.open_with_words(spec, paths, heard)
         result = await run_session(
             replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks, self.policy
         )
@@ -82,6 +81,13 @@ class RoleContext:
             if isinstance(result, kind):
                 return result
         raise TypeError(f"session {spec.id} gave a {type(result).__name__}: one of its final tools makes no {kinds}")
+
+    async def open_with_words(
+        self, spec: SessionSpec, paths: Sequence[str] = (), heard: str | None = None
+    ) -> SessionSpec:
+        """Return a conversation whose brief opens with the project's rules and the user's instructions."""
+        limit = self.config.rules.max_chars
+        return await open_with_project_words(spec, self.rules, self.prompts, self.ledger, limit, paths, heard)
 
 
 async def _tell_of_narrow_window(ledger: Ledger, spec: SessionSpec) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from orchestrator.agent.guests.session import GuestSpec, run_guest_session
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools import files
 from orchestrator.agent.tools.base import AnyTool
@@ -13,7 +14,8 @@ from orchestrator.agent.tools.harness import (
     build_request_tier_tool,
     build_submit_tool,
 )
-from orchestrator.config.roles import CommandingSettings
+from orchestrator.config.engines import LOOP
+from orchestrator.config.roles import CommandingSettings, VariantSettings
 from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.policy.rules import PolicyActor
@@ -34,6 +36,8 @@ from roles.command_tools import build_command_tools
 from roles.grant_decisions import decide_grant
 from roles.role_context import RoleContext
 
+_GUEST_PROMPT = "worker-guest"
+
 
 def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
     """Return the first words of a conversation about a file."""
@@ -51,6 +55,33 @@ def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> 
     )
 
 
+async def work_as_guest(
+    around: RoleContext, role: Role, settings: VariantSettings, brief: WorkBrief, text: str, workspace: Workspace
+) -> Handoff | SessionFailure:
+    """Let the engine of these settings carry out a task; `text` is its brief, with the story of earlier attempts.
+
+    A round of feedback is a new conversation with that story: what a guest keeps dies with its workspace.
+    """
+    engine, attempt = around.config.engines[settings.engine], brief.attempt
+    prompt = around.prompts.load_prompt(_GUEST_PROMPT)
+    spec = SessionSpec(
+        id=attempt.session,
+        role=role,
+        task=brief.task.id,
+        settings=settings.model_copy(update={"model": engine.get_label(settings.engine)}),
+        prompt=prompt.sha,
+        system=prompt.render_text(gate=brief.gate),
+        brief=text,
+        tools={},
+        workspace=workspace,
+        anchor=RunRefs(around.ledger.state.run.run).build_anchor_ref(brief.task.id, str(attempt.number)),
+        tier=lambda: engine.tier,
+        prompts=around.prompts,
+    )
+    spec = await around.open_with_words(spec)
+    return await run_guest_session(GuestSpec(settings.engine, engine, spec), around.ledger, around.asker.budget)
+
+
 class ModelWorker:
     """A `ports.Worker` that asks the models configured under [roles.worker]."""
 
@@ -60,11 +91,24 @@ class ModelWorker:
         self._around = around
 
     def get_model_name(self, variant: str | None) -> str:
-        """Return the model that a variant of this worker runs on."""
-        return self._choose_settings(variant).model
+        """Return the model that a variant of this worker runs on, or the name of the guest that works in its place."""
+        settings = self._choose_settings(variant)
+        name = self.get_engine_name(variant)
+        return self._around.config.engines[name].get_label(name) if name else settings.model
+
+    def get_engine_name(self, variant: str | None) -> str:
+        """Return the engine of a variant; empty for the house's own loop."""
+        name = self._around.config.roles.worker.get_variant(variant).engine
+        return "" if name == LOOP else name
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
         """Return the worker's own report; the workspace holds the work."""
+        variant = brief.attempt.variant or brief.task.variant
+        if self.get_engine_name(variant):
+            guest = self._around.config.roles.worker.get_variant(variant)
+            return await work_as_guest(
+                self._around, self.role, guest, brief, self._write_brief(brief, False), workspace
+            )
         prompt = self._around.prompts.load_prompt(self._choose_prompt(brief))
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.tier_grants.get_tier, self.role, task.id)

@@ -17,6 +17,7 @@ from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.app.model_loading import start_loading_models
 from orchestrator.app.policies import open_policy
 from orchestrator.app.role_wiring import build_role_context, count_model_replies, list_provider_pauses
+from orchestrator.config.engines import LOOP
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
@@ -173,6 +174,8 @@ def _needs_models(recipe: Recipe | None) -> bool:
 
 async def _has_worker(config: Config) -> bool:
     """Return True if the user has named a worker model that exists, as far as can be told without a call."""
+    if config.roles.worker.engine != LOOP:
+        return True
     if config.roles.worker.model == load_config(None, {}).config.roles.worker.model:
         return False
     async with ModelRouter(Path()) as router:

@@ -32,15 +32,15 @@ _USER_ONLY_KEYS = (
     ),
     *(("roles", "*", "model"), ("roles", "*", "api_base"), ("roles", "*", "api_key_env"), ("roles", "*", "fallbacks")),
     *(("roles", "*", "instructions"), ("prompts",), ("policy",)),
-    *(("roles", "*", "extra"), ("roles", "*", "reasoning_effort")),
+    *(("roles", "*", "extra"), ("roles", "*", "reasoning_effort"), ("roles", "*", "engine")),
     *(("roles", "worker", "variants"), ("roles", "worker", "escalate_to"), ("roles", "judge", "lenses")),
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
 _COMMIT_IDENTITY = tuple(("commits", key) for key in ("name", "email", "sign", "key", "co_author"))
-_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",), ("policy",))
-"""Settings that act on this machine as the user, or in the user's name.
+_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",), ("policy",), ("engines",))
+"""Settings that act on this machine as the user, in the user's name, or with the user's credentials.
 
 Trust in a repository does not extend to them.
 """
@@ -348,7 +348,8 @@ def _iterate_entries(layer: ConfigLayer, name: str) -> Iterator[tuple[int, Mappi
 def _raise_dangerous_key(layer: ConfigLayer, key: tuple[str | int, ...], subject: str) -> None:
     raise UsageProblem(
         f"{layer.locate_key(key)}: {subject} may not be set by the repository being worked on, "
-        f"because it acts as you outside the sandbox; put it into {get_user_config_path()} if you want it"
+        "because it acts as you outside the sandbox, or with your credentials; put it into "
+        f"{get_user_config_path()} if you want it"
     )
 
 

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from orchestrator.config.agent_words import MapSettings, PromptSettings, RulesSettings
+from orchestrator.config.engines import EnginesConfig
 from orchestrator.config.labels import Labels
 from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
@@ -367,7 +368,7 @@ class RedactSettings(FrozenModel):
         return patterns
 
 
-class Config(FrozenModel):
+class Config(EnginesConfig):
     """Everything a run is configured with."""
 
     schema_version: Annotated[int, Field(alias="schema", ge=1, le=1)]

@@ -1,6 +1,6 @@
 """`[roles]`: which models the roles speak with, and the lenses through which the judge looks at a change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -146,6 +146,12 @@ class CommandingSettings(ModelSettings):
     code_mode: bool = False
 
 
+class VariantSettings(CommandingSettings):
+    """`[roles.worker.variants.NAME]`. `engine` names who works: the house's own loop, or one of [engines]."""
+
+    engine: str = "loop"
+
+
 class PlannerSettings(CommandingSettings):
     """`[roles.planner]`. With commands at all it can only read."""
 
@@ -164,10 +170,10 @@ def _inherit_worker(worker: Mapping[str, Any], variant: Mapping[str, Any]) -> di
     return merged
 
 
-class WorkerSettings(CommandingSettings):
+class WorkerSettings(VariantSettings):
     """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
 
-    variants: dict[str, CommandingSettings] = Field(default_factory=dict)
+    variants: dict[str, VariantSettings] = Field(default_factory=dict)
     escalate_to: tuple[str, ...] = ()
     tier: Tier = Tier.COMMANDS
 
@@ -190,9 +196,15 @@ class WorkerSettings(CommandingSettings):
                 raise ValueError(f"escalate_to names the variant {name!r}, which [roles.worker.variants] does not have")
         return self
 
-    def get_variant(self, name: str | None) -> CommandingSettings:
+    def get_variant(self, name: str | None) -> VariantSettings:
         """Return the settings for a variant, or the usual worker's."""
         return self.variants[name] if name else self
+
+    def iterate_engines(self) -> Iterator[tuple[str, str]]:
+        """Yield the engine of each worker, after the key under which it is configured."""
+        yield "roles.worker.engine", self.engine
+        for name, variant in self.variants.items():
+            yield f"roles.worker.variants.{name}.engine", variant.engine
 
     def choose_variant(self, planned: str | None, tries: int) -> str | None:
         """Return the variant of the next attempt after so many that did not land: each one a rung higher.

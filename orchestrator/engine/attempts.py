@@ -39,7 +39,9 @@ async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
         refused = work.TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
         await context.journal.append(refused)
         return
-    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt, policy=context.policy.hash))
+    role = roles.arbiter if attempt.mode == "arbitrate" else roles.worker
+    engine, policy = role.get_engine_name(attempt.variant or state.spec.variant), context.policy.hash
+    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt, engine=engine, policy=policy))
     await continue_attempt(context, roles, task)
 
 

@@ -40,7 +40,19 @@ UNREDACTED_FIELDS = frozenset(
             "ref",
         ),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
-        *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
+        *(
+            "engine",
+            "branch",
+            "target",
+            "remote",
+            "repository",
+            "forge",
+            "model",
+            "pool",
+            "step",
+            "error",
+            "finish_reason",
+        ),
         *("partners", "group", "groups", "flag", "stands", "trace", "narrows", "restart_from", "kept"),
         *("user", "home", "temporary", "exchange", "objects"),  # of a world, drawn by us
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins

@@ -331,7 +331,10 @@ class Worker(Protocol):
     """Carries out one task in one workspace."""
 
     def get_model_name(self, variant: str | None) -> str:
-        """Return the model that a variant of this worker runs on."""
+        """Return the model that a variant of this worker runs on, or the name of the guest that works in its place."""
+
+    def get_engine_name(self, variant: str | None) -> str:
+        """Return the engine of a variant; empty for the house's own loop."""
 
     async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
         """Return the worker's own report; the workspace holds the work."""

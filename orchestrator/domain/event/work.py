@@ -94,9 +94,14 @@ class PlanningEnded(Event, kind="planning.ended"):
 
 
 class AttemptStarted(Event, kind="attempt.started"):
-    """A worker begins a try at the task. `policy` is the hash of the policy files; empty where there is none."""
+    """A worker begins a try at the task.
+
+    `engine` is the guest that works; empty for the house's own loop. `policy` is the hash of the policy files; empty
+    where there is none.
+    """
 
     attempt: Attempt
+    engine: str = ""
     policy: str = ""
 
 

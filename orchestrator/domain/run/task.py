@@ -183,6 +183,7 @@ class EndCause(StrEnum):
     NOT_TESTED = "not-tested"
     MODEL_REFUSED = "model-refused"
     MODEL_UNREADABLE = "model-unreadable"
+    GUEST_FAILED = "guest-failed"
     DEPENDENCY = "dependency"
     PLANNER_FAILED = "planner-failed"
     OUT_OF_ROUNDS = "out-of-rounds"
@@ -198,7 +199,7 @@ class EndCause(StrEnum):
 
 
 _UNTOLD = {EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED}
-_INFRASTRUCTURE = _UNTOLD | {EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE}
+_INFRASTRUCTURE = _UNTOLD | {EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE, EndCause.GUEST_FAILED}
 
 
 class Verified(FrozenModel):
@@ -245,7 +246,8 @@ With `rebase` a worker begins with the task's own work merged onto what landed m
 class Exit(StrEnum):
     """The end of an agent's session; each name calls for a different reaction.
 
-    `refused` is the provider's word, `vetoed` that of a hook of the user's.
+    `refused` is the provider's word, `vetoed` that of a hook of the user's. `guest-failed` and `out-of-time` are ends
+    of agents of other makers: a program that failed, and one that was not done in time.
     """
 
     FINISHED = "finished"
@@ -257,11 +259,13 @@ class Exit(StrEnum):
     REFUSED = "refused"
     VETOED = "vetoed"
     UNKEEPABLE = "unkeepable"
+    GUEST_FAILED = "guest-failed"
+    OUT_OF_TIME = "out-of-time"
 
     @property
     def is_infrastructure(self) -> bool:
-        """True if a model or its provider failed, which says nothing about the task."""
-        return self in {Exit.REFUSED, Exit.MALFORMED}
+        """True if a model, its provider or an agent's program failed, which says nothing about the task."""
+        return self in {Exit.REFUSED, Exit.MALFORMED, Exit.GUEST_FAILED}
 
     @property
     def allows_fresh_try(self) -> bool:
@@ -271,11 +275,13 @@ class Exit(StrEnum):
     @property
     def is_out_of_room(self) -> bool:
         """True if the session was too short for its task."""
-        return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
+        return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_TIME}
 
 
 CAUSE_BY_EXIT: Mapping[Exit, EndCause] = {
     **dict.fromkeys((Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.STUCK, Exit.UNKEEPABLE), EndCause.UNFINISHED),
+    Exit.OUT_OF_TIME: EndCause.UNFINISHED,
+    Exit.GUEST_FAILED: EndCause.GUEST_FAILED,
     Exit.OUT_OF_BUDGET: EndCause.BUDGET_SPENT,
     Exit.MALFORMED: EndCause.MODEL_UNREADABLE,
     Exit.REFUSED: EndCause.MODEL_REFUSED,

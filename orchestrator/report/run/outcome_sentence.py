@@ -39,6 +39,7 @@ CAUSE_WORDS: Mapping[EndCause, str] = {
     EndCause.NOT_TESTED: "it could not be tested",
     EndCause.MODEL_REFUSED: "the provider refused a call",
     EndCause.MODEL_UNREADABLE: "the model's replies could not be read",
+    EndCause.GUEST_FAILED: "the program of its engine failed",
     EndCause.DEPENDENCY: "a task that it needs did not land",
     EndCause.PLANNER_FAILED: "its planner gave no plan",
     EndCause.OUT_OF_ROUNDS: "its planner has planned as often as it may",

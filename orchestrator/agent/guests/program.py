@@ -1,0 +1,98 @@
+"""A guest's program: its command line, and what its user grants it, by the configuration alone."""
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.config.engines import EngineSettings
+from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.processes import HostGrant, LentFile, ProgramGrant
+
+_PROMPT, _MODEL = "{prompt}", "{model}"
+_READ_PROMPT = 'orchestrate_prompt="$(cat; echo .)"; orchestrate_prompt="${orchestrate_prompt%.}"'
+_PROMPT_FILE = '"$TMPDIR/orchestrate-task.md"'
+_MIB = 1024 * 1024
+
+
+def find_missing_credentials(
+    engine: EngineSettings, environ: Mapping[str, str] = os.environ, home: Path | None = None
+) -> Iterator[str]:
+    """Yield what of a guest's credentials is not there, in words. Blocks."""
+    for name in engine.env:
+        if not environ.get(name):
+            yield f"the variable {name} is not set"
+    for file in engine.files:
+        if not _expand_home(file.path, home).is_file():
+            yield f"there is no file {file.path}"
+
+
+def build_guest_command(
+    engine: EngineSettings, environ: Mapping[str, str] = os.environ, home: Path | None = None
+) -> ShellCommand:
+    """Return the command that runs a guest; a `command` gets its task on the standard input of this line."""
+    files = []
+    for file in engine.files:
+        path = str(_expand_home(file.path, home))
+        files.append(LentFile(source=path, place=file.place, is_writable=file.writable))
+    hosts = HostGrant(
+        hosts=engine.hosts,
+        private=engine.private_hosts,
+        plain=engine.plain_hosts,
+        budget_bytes=engine.traffic_mb * _MIB,
+    )
+    grant = ProgramGrant(
+        hosts=hosts,
+        secrets={name: environ[name] for name in engine.env if environ.get(name)},
+        files=tuple(files),
+        read_only=tuple(str(_expand_home(folder, home)) for folder in engine.read_only),
+    )
+    line = format_acp_line(engine, home) if engine.protocol == "acp" else format_command_line(engine, home)
+    return ShellCommand(
+        line=line,
+        env=dict(engine.vars),
+        timeout_s=engine.timeout_s,
+        output_bytes=engine.output_mb * _MIB,
+        tier=engine.tier,
+        is_agent=True,
+        is_background=True,
+        grant=grant,
+    )
+
+
+def format_acp_line(engine: EngineSettings, home: Path | None = None) -> str:
+    """Return the shell's line of an ACP agent; before it speaks, the line says in which directory it runs."""
+    return f"printf '%s\\n' \"$PWD\"; exec {_format_words(engine.command, engine, '', home)}"
+
+
+def format_command_line(engine: EngineSettings, home: Path | None = None) -> str:
+    """Return the shell's line of a program that gets its task in an argument, a file or on its standard input."""
+    words = engine.command
+    match engine.prompt:
+        case "stdin":
+            return f"exec {_format_words(words, engine, '', home)}"
+        case "file":
+            before, place = f"cat > {_PROMPT_FILE}", _PROMPT_FILE
+        case _:
+            before, place = _READ_PROMPT, '"$orchestrate_prompt"'
+    if not any(_PROMPT in word for word in words):
+        words = (*words, _PROMPT)
+    return f"{before}\nexec {_format_words(words, engine, place, home)} </dev/null"
+
+
+def _format_words(words: Sequence[str], engine: EngineSettings, place: str, home: Path | None) -> str:
+    """Return words for the shell; `place` is what stands for the prompt, quoted already."""
+    program, *others = words
+    formatted = [shlex.quote(str(_expand_home(program, home)))]
+    for word in others:
+        quoted = [shlex.quote(part) for part in word.replace(_MODEL, engine.model).split(_PROMPT)]
+        formatted.append(place.join(part for part in quoted if part != "''") if _PROMPT in word else quoted[0])
+        if word == _PROMPT:
+            formatted[-1] = place
+    return " ".join(formatted)
+
+
+def _expand_home(path: str, home: Path | None) -> Path:
+    if path.startswith("~/"):
+        return (home or Path.home()) / path[2:]
+    return Path(path)

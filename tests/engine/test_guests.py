@@ -1,0 +1,141 @@
+"""Agents of other makers as workers: programs, and agents that speak ACP, judged like anybody's work."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.app.run_execution import RunExit, run_goal
+from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, ModelReplied
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.journal.storage.event_store import read_all_events
+from orchestrator.llm.scripted_model.script import ScriptedReply
+from tests.running.goals import Bench, status
+from tests.running.projects import git
+from tests.running.scripts import judges, planner_is_done, plans, reviews
+
+pytestmark = pytest.mark.sandbox
+
+AGENT = Path(__file__).parents[1] / "doubles" / "guests"
+ONE_TRY = {"max_workers": 1, "max_attempts": 1}
+EDIT = (
+    "printf '\\n\\ndef triple(a):\\n    return 3 * a\\n' >> calc.py; "
+    "printf 'import unittest\\n\\nfrom calc import triple\\n\\n\\nclass T(unittest.TestCase):\\n"
+    "    def test_it(self):\\n        self.assertEqual(triple(2), 6)\\n' > test_triple.py"
+)
+
+
+def replies() -> list[ScriptedReply]:
+    """A planner with one task, a judge that approves of it."""
+    return [plans("root", {"key": "triple"}), reviews("triple"), *planner_is_done(), judges()]
+
+
+def shell(script: str, **more: Any) -> Mapping[str, Any]:
+    """Flags of a run whose worker is a program: a shell with a script, whose $1 is its task."""
+    table = {"protocol": "command", "command": ["/bin/sh", "-c", script, "sh", "{prompt}"], **more}
+    return {"engines": {"tool": table}}
+
+
+async def run_with(bench: Bench, engines: Mapping[str, Any], **flags: Any) -> RunExit:
+    """A run of one task whose worker is a guest."""
+    options = bench.options(replies(), run=ONE_TRY, **engines, **flags)
+    worker = {"engine": next(iter(engines["engines"])), "model": ""}
+    values = dict(options.flags)
+    values["roles"] = {**values["roles"], "worker": worker}
+    return await run_goal(replace(options, flags=values), "make it better", None)
+
+
+def list_events(ended: RunExit, kind: type[Any]) -> list[Any]:
+    """The events of a kind."""
+    return [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, kind)]
+
+
+async def test_a_program_works_and_its_work_lands_by_the_same_judge(bench: Bench) -> None:
+    script = f'{EDIT}; echo "I was told: $1" | grep -o "triple is done"; echo \'{{"cost": 0.5, "in": 7}}\''
+    usage = {"cost_usd": "cost", "input_tokens": "in"}
+    ended = await run_with(bench, shell(script, usage=usage))
+    assert status(ended, "triple") == TaskStatus.MERGED
+    (started,) = list_events(ended, AttemptStarted)
+    assert (started.engine, started.attempt.model) == ("tool", "tool")
+    session = [one for one in list_events(ended, ModelReplied) if one.role == "worker"]
+    assert [(str(one.usage.cost_usd), one.usage.input_tokens) for one in session] == [("0.5", 7)]
+    assert "def triple" in git(bench.repository, "show", f"{ended.state.run.branch}:calc.py")
+
+
+@pytest.mark.extended
+async def test_what_a_program_does_not_tell_is_unknown_and_never_free(bench: Bench) -> None:
+    ended = await run_with(bench, shell(EDIT))
+    assert status(ended, "triple") == TaskStatus.MERGED
+    assert ended.state.spend.by_role["worker"].usd is None
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("prompt", ["stdin", "file"])
+async def test_a_task_is_handed_over_by_file_or_on_standard_input(bench: Bench, prompt: str) -> None:
+    source = 'cat "$1"' if prompt == "file" else "cat"
+    ended = await run_with(bench, shell(f"{source} | grep -q 'triple is done' && {EDIT}", prompt=prompt))
+    assert status(ended, "triple") == TaskStatus.MERGED
+
+
+@pytest.mark.parametrize(
+    ("script", "exit_", "cause", "words"),
+    [
+        ("echo no key >&2; exit 3", Exit.GUEST_FAILED, EndCause.GUEST_FAILED, "exited with 3. It printed: no key"),
+        ("sleep 60", Exit.OUT_OF_TIME, EndCause.TOO_LARGE, "was not done after 1 s"),
+        ("echo done", Exit.FINISHED, EndCause.RULE_BROKEN, ""),
+    ],
+    ids=["fails", "late", "does-nothing"],
+)
+async def test_what_does_not_work_has_a_name(
+    bench: Bench, script: str, exit_: Exit, cause: EndCause, words: str
+) -> None:
+    ended = await run_with(bench, shell(script, timeout_s=1 if "sleep" in script else 60))
+    end = list_events(ended, AttemptEnded)[-1]
+    task = ended.state.tasks[TaskId("triple")]
+    assert (end.exit, task.cause) == (exit_, cause)
+    assert words in end.detail
+
+
+async def test_a_guest_without_its_credentials_is_not_begun(bench: Bench) -> None:
+    ended = await run_with(bench, shell(EDIT, env=["NO_SUCH_KEY"]))
+    assert ended.exit_code == EnvironmentProblem.exit_code
+    assert ended.state.paused is not None
+    assert "the variable NO_SUCH_KEY is not set" in ended.state.paused.reason
+
+
+def acp_agent(way: str = "", **more: Any) -> Mapping[str, Any]:
+    """Flags of a run whose worker is the agent that is built with the published package."""
+    folders = [str(AGENT), *dict.fromkeys((sys.prefix, sys.base_prefix))]
+    command = [sys.executable, str(AGENT / "acp_agent.py"), way]
+    table = {"protocol": "acp", "command": command, "read_only": folders, "tier": 1, **more}
+    return {"engines": {"pal": table}}
+
+
+@pytest.mark.extended
+async def test_an_acp_agent_works_and_its_files_are_the_workspaces(bench: Bench) -> None:
+    ended = await run_with(bench, acp_agent())
+    turns = [one for one in list_events(ended, ModelReplied) if one.role == "worker"]
+    assert status(ended, "triple") == TaskStatus.MERGED, ended.state.tasks[TaskId("triple")].reason
+    assert len(turns) >= 2
+    assert (ended.state.spend.by_role["worker"].usd, turns[-1].usage.input_tokens) == (0.25, 100)
+    summary = ended.state.tasks[TaskId("triple")].ends[-1].handoff
+    assert summary is not None
+    assert summary.summary.count("refused") == 3
+    assert "allow_once" in summary.summary
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [("die", "it has ended"), ("login", "wants to be logged in"), ("flood", "after 6 turns"), ("hang", "after 3 s")],
+)
+async def test_an_acp_agent_that_misbehaves_ends_with_a_name(bench: Bench, way: str, words: str) -> None:
+    ended = await run_with(bench, acp_agent(way, timeout_s=3 if way == "hang" else 60, max_turns=6))
+    end = list_events(ended, AttemptEnded)[-1]
+    assert words in end.detail
+    assert status(ended, "triple") != TaskStatus.MERGED
