@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from orchestrator.config.roles import ModelSettings
 from orchestrator.doctor.budget_checks import check_budget
+from orchestrator.doctor.engine_checks import check_engines
 from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.doctor.gate_trial import try_gate
 from orchestrator.doctor.policy_checks import check_policy
@@ -159,7 +160,7 @@ async def _check_forge(project: ProjectContext) -> list[DoctorFinding]:
 async def _check_models(project: ProjectContext) -> list[DoctorFinding]:
     config = project.config
     async with ModelRouter(Path()) as router:
-        found = []
+        found = await to_thread.run_sync(list, check_engines(config))
         for name, settings in iterate_configured_models(config.roles):
             found.append(await _check_model(router, name, settings))
     rules = build_provider_rules(config)

@@ -12,7 +12,7 @@ from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import UsageProblem
 from orchestrator.redact.redactor import Redactor
-from orchestrator.redact.secret_sources import collect_secrets
+from orchestrator.redact.secret_sources import collect_secrets, read_file_secrets
 
 
 def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Redactor:
@@ -21,7 +21,11 @@ def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home
     Blocks to read the user's files.
     """
     own = (*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env)
-    secrets = collect_secrets(environ, home or Path.home(), tuple(dict.fromkeys(own)))
+    place = home or Path.home()
+    secrets = collect_secrets(environ, place, tuple(dict.fromkeys(own)))
+    for engine in config.engines.values():
+        for file in engine.files:
+            secrets |= read_file_secrets(Path(file.path.replace("~", str(place), 1)))
     return Redactor(secrets, config.redact.patterns)
 
 
@@ -51,6 +55,8 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
 
 
 def _key_variables(config: Config) -> Iterator[str]:
+    for engine in config.engines.values():
+        yield from engine.env
     roles = config.roles
     lenses = map(roles.judge.get_lens_settings, roles.judge.lenses)
     others: tuple[ModelSettings, ...] = (*roles.worker.variants.values(), *lenses)

@@ -20,6 +20,7 @@ _WORDS = re.compile(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)*\Z")
 _NUMBER = re.compile(r"[\d.,:+-]+\Z")
 _REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d\Z")
 _NPM = re.compile(r"^(?:.*:)?(_authToken|_auth|_password)\s*=\s*\"?([^\"\s$]+)", re.MULTILINE)
+_LONG_WORD = re.compile(r"[A-Za-z0-9_.~+/=-]{20,4096}")
 _SHORTEST_TOKEN = 20
 """A name of a user without a password that is as long as this is a token."""
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"]+", re.IGNORECASE)
@@ -48,6 +49,22 @@ def _is_secret(name: str, value: str) -> bool:
     if value.startswith(("/", "~/", "./")) or _NUMBER.match(value) or _REGION.match(value) or _URL.match(value):
         return False
     return bool(_PASSWORD_NAME.search(name)) or not _WORDS.match(value)
+
+
+def read_file_secrets(path: Path) -> dict[str, str]:
+    """Return what looks like a secret in a file of credentials: each of its long words, with a name.
+
+    Blocks. A file that cannot be read has none.
+    """
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    found = {}
+    for number, word in enumerate(dict.fromkeys(_LONG_WORD.findall(text))):
+        if not (word.startswith(("/", "~/")) or _NUMBER.match(word) or _WORDS.match(word)):
+            found[f"{path.name} {number + 1}"] = word
+    return found
 
 
 def _read_files(environ: Mapping[str, str], home: Path) -> dict[str, str]:

@@ -86,9 +86,7 @@ def _format_words(words: Sequence[str], engine: EngineSettings, place: str, home
     formatted = [shlex.quote(str(_expand_home(program, home)))]
     for word in others:
         quoted = [shlex.quote(part) for part in word.replace(_MODEL, engine.model).split(_PROMPT)]
-        formatted.append(place.join(part for part in quoted if part != "''") if _PROMPT in word else quoted[0])
-        if word == _PROMPT:
-            formatted[-1] = place
+        formatted.append(place.join(quoted))
     return " ".join(formatted)
 
 
