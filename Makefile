@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench bench-full bench-peers cases fuzz setup system node containers browser terminal constraints clean
+.PHONY: demo test lint bench bench-full bench-peers guests cases fuzz setup system node containers browser terminal constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
@@ -18,7 +18,7 @@ test: node containers browser terminal $(STAMP)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal -m "representative or not (slow or extended)"
 
 # All that is slow or extended, at full size: larger projects, every crash point, two hundred kills, every attack.
-cases: node containers browser terminal $(STAMP)
+cases: guests node containers browser terminal $(STAMP)
 	KILL_MOMENTS=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or extended"
 
 # Odd input for every way in: MINUTES=5, SEED=7 and TARGETS="journals archives" choose how long, which and what.
@@ -59,6 +59,14 @@ bench-peers: .venv-peers/.installed
 .venv-peers/.installed: bench/requirements.txt | system
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@touch $@
+
+# The agents of other makers that tests run as workers.
+guests: .venv-guests/.installed
+
+.venv-guests/.installed: tests/data/guests-requirements.txt | system
+	$(PYTHON) -m venv .venv-guests
+	.venv-guests/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	@touch $@
 
 # All at full size; takes hours, on a machine that does nothing else.
