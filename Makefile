@@ -64,9 +64,10 @@ bench-peers: .venv-peers/.installed
 # The agents of other makers that tests run as workers.
 guests: .venv-guests/.installed
 
-.venv-guests/.installed: tests/data/guests-requirements.txt | system
+.venv-guests/.installed: tests/data/guests-requirements.txt Makefile | system node
 	$(PYTHON) -m venv .venv-guests
 	.venv-guests/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	npm install --silent --no-fund --no-audit --prefix .venv-guests/npm @qwen-code/qwen-code@0.24.4
 	@touch $@
 
 # All at full size; takes hours, on a machine that does nothing else.

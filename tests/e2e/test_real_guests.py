@@ -1,16 +1,24 @@
 """Agents of other makers from their registries, on the loopback server, each carrying a task to a judged landing."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orchestrator.app.run_execution import run_goal
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from tests.loopback.builders import call, reply
+from tests.loopback.server import LoopbackServer
 from tests.running.cli import environment
+from tests.running.goals import Bench, status
 from tests.running.killing import Start, as_json
 from tests.running.projects import GATE, calculator, git
 from tests.running.scripts import judges, planner_is_done, plans, reviews, write_script
@@ -93,3 +101,46 @@ def format_value(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} = {json.dumps(one)}" for name, one in value.items()) + "}"
     return json.dumps(value)
+
+
+def answer_as_qwen(asked: dict[str, Any]) -> ScriptedReply:
+    """The next reply of a model that qwen asks: one command, then its last words."""
+    has_tools = bool(asked.get("tools"))
+    is_done = any(message["role"] == "tool" for message in asked["messages"])
+    if is_done or not has_tools:
+        return reply(role="worker", task="triple", text="triple is there.")
+    return reply(role="worker", task="triple", call=[call("run_shell_command", command=EDIT, is_background=False)])
+
+
+async def test_an_acp_agent_from_a_registry_carries_a_task_to_a_judged_landing(
+    tmp_path: Path, guests: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-4711-not-real")
+    node, packages = shutil.which("node"), guests / "npm"
+    assert node is not None
+    bench = Bench(tmp_path, calculator(tmp_path / "repo"))
+    server = LoopbackServer([], answering={"worker": answer_as_qwen})
+    async with server.run() as url:
+        host = url.removeprefix("http://").removesuffix("/v1")
+        program = packages / "node_modules" / "@qwen-code" / "qwen-code" / "cli.js"
+        table = {
+            "protocol": "acp",
+            "command": [node, str(program), "--acp", "--auth-type", "openai"],
+            "hosts": [host],
+            "private_hosts": [host],
+            "plain_hosts": [host],
+            "env": ["OPENAI_API_KEY"],
+            "vars": {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "worker"},
+            "read_only": [str(packages)],
+        }
+        boss = [plans("root", {"key": "triple"}), reviews("triple"), *planner_is_done(), judges()]
+        options = bench.options(boss, engines={"qwen": table})
+        roles = {**options.flags["roles"], "worker": {"engine": "qwen", "model": ""}}
+        ended = await run_goal(replace(options, flags={**options.flags, "roles": roles}), "make it better", None)
+    assert server.stats()["calls"] >= 2
+    assert status(ended, "triple") == TaskStatus.MERGED
+    assert "def triple" in git(bench.repository, "show", f"{ended.state.run.branch}:calc.py")
+    handoff = ended.state.tasks[TaskId("triple")].ends[-1].handoff
+    assert handoff is not None
+    assert "triple is there." in handoff.summary
+    assert b"sk-loopback-4711" not in ended.directory.journal.read_bytes()
