@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.run_execution import RunExit, run_goal
-from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, ModelReplied
+from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, ModelReplied, SessionStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
 from orchestrator.errors import EnvironmentProblem
@@ -139,3 +139,17 @@ async def test_an_acp_agent_that_misbehaves_ends_with_a_name(bench: Bench, way: 
     end = list_events(ended, AttemptEnded)[-1]
     assert words in end.detail
     assert status(ended, "triple") != TaskStatus.MERGED
+
+
+@pytest.mark.extended
+async def test_a_planner_is_told_of_variants_with_their_engines_and_chooses_one(bench: Bench) -> None:
+    table = {"protocol": "command", "command": ["/bin/sh", "-c", EDIT, "sh"]}
+    boss = [plans("root", {"key": "triple", "variant": "quick"}), *replies()[1:]]
+    options = bench.options(boss, run=ONE_TRY, engines={"tool": table})
+    variants = {"quick": {"engine": "tool", "description": "for small changes"}}
+    roles = {**options.flags["roles"], "worker": {**options.flags["roles"]["worker"], "variants": variants}}
+    ended = await run_goal(replace(options, flags={**options.flags, "roles": roles}), "make it better", None)
+    started = next(one for one in list_events(ended, SessionStarted) if one.role == "planner")
+    assert "quick: for small changes (the agent tool)" in started.brief.head
+    assert status(ended, "triple") == TaskStatus.MERGED
+    assert [one.engine for one in list_events(ended, AttemptStarted)] == ["tool"]
