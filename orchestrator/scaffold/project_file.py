@@ -10,7 +10,7 @@ from pydantic import Field
 from orchestrator import workflows
 from orchestrator.config.layers import PROJECT_FILE, get_user_config_path
 from orchestrator.discovery.earlier_costs import collect_earlier_costs
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.recipe_draft import format_toml_text
 from orchestrator.project.options import Options, load_project_context, open_places, open_repository
@@ -18,8 +18,9 @@ from orchestrator.report.cost.earlier_runs import describe_earlier_costs, sugges
 from orchestrator.report.read_model import Document, Omittable
 from orchestrator.scaffold.agents_file import AgentsFile
 from orchestrator.scaffold.environment import build_env_entries, survey_project
+from orchestrator.scaffold.locked_requirements import lock_requirements
 from orchestrator.scaffold.recipe_file import write_new_file
-from orchestrator.scaffold.workflow_file import build_workflow
+from orchestrator.scaffold.workflow_file import build_workflow, find_install_spec
 
 _HEAD = """# What Orchestrate has to know of this project. It is committed, so it holds for everybody who works on it.
 # `orchestrate config show --origin` prints every value and where it comes from. What only you may decide (models,
@@ -36,7 +37,8 @@ _NO_COMMAND = """# The command of your tests was not found: write it here. Witho
 class ProjectFileRequest:
     """A request for the project's file, or with `forge` for a workflow whose jobs may work `limit_s` seconds each.
 
-    `package` is what its jobs install (empty: as it was installed here, as far as that can be told). With `keeps_file`
+    `package` is what its jobs install (empty: as it was installed here, as far as that can be told); with
+    `wants_hashes` a file beside the workflow pins that with all it needs by hashes. With `keeps_file`
     one that exists is left as it is, and that is no mistake.
     """
 
@@ -45,17 +47,19 @@ class ProjectFileRequest:
     limit_s: int = 19_800
     may_overwrite: bool = False
     is_dry: bool = False
+    wants_hashes: bool = False
     keeps_file: bool = False
 
 
 class ProjectFile(Document, schema="orchestrate.initial/1"):
-    """The file, its text, its findings, and what a person has to do."""
+    """The file, its text, its findings, and what a person has to do; `requirements` pins what its jobs install."""
 
     file: Path
     is_written: bool = Field(alias="written")
     text: str
     found: tuple[str, ...] = ()
     to_do: tuple[str, ...] = ()
+    requirements: Omittable[Path] = None
     agents_file: Omittable[AgentsFile] = Field(default=None, alias="agents_md")
 
 
@@ -84,10 +88,28 @@ async def write_project_file(options: Options, request: ProjectFileRequest) -> P
         workflow = await build_workflow(project, request.forge, request.package, request.limit_s)
         to_do = workflow.to_do
         project_file = ProjectFile(file=file, is_written=not request.is_dry, text=workflow.text, to_do=to_do)
+        if request.wants_hashes and not request.is_dry:
+            project_file = await _write_requirements(project_file, repository.root, request, request.forge)
     if not request.is_dry:
         file.parent.mkdir(parents=True, exist_ok=True)
         await to_thread.run_sync(write_new_file, file, project_file.text, request.may_overwrite)
     return project_file
+
+
+async def _write_requirements(
+    project_file: ProjectFile, root: Path, request: ProjectFileRequest, forge: workflows.ForgeKind
+) -> ProjectFile:
+    """Write the file with hashes; where pip cannot tell them, say so among what a person has to do."""
+    file = root / workflows.REQUIREMENTS_PATHS[forge]
+    await to_thread.run_sync(_require_writable, file, root, request)
+    try:
+        text = await to_thread.run_sync(lock_requirements, request.package or find_install_spec())
+    except EnvironmentProblem as problem:
+        advice = f"its jobs install packages without hashes ({problem}): mend that and write the files again (--force)"
+        return project_file.model_copy(update={"to_do": (*project_file.to_do, advice)})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    await to_thread.run_sync(write_new_file, file, text, request.may_overwrite)
+    return project_file.model_copy(update={"requirements": file})
 
 
 _NEXT = ("look at it, commit it, then: orchestrate doctor",)

@@ -166,12 +166,12 @@ def _build_role_model(role: str, settings: ModelSettings) -> workflows.RoleModel
 def find_install_spec() -> str:
     """Return the pip requirement of this Orchestrate (PEP 610); empty if another machine could not install it."""
     try:
-        installed = distribution("orchestrate")
+        installed = distribution(workflows.DISTRIBUTION)
     except PackageNotFoundError:
         return ""
     origin = installed.read_text("direct_url.json")
     if origin is None:
-        return f"orchestrate=={installed.version}"
+        return f"{workflows.DISTRIBUTION}=={installed.version}"
     url_record = json.loads(origin)
     vcs = url_record.get("vcs_info", {})
     is_pinned = vcs.get("vcs") and vcs.get("commit_id") and "://" in url_record["url"] and "@" not in url_record["url"]

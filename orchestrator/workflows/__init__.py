@@ -13,6 +13,16 @@ ForgeKind = Literal["github", "gitlab"]
 WORKFLOW_PATHS: Mapping[ForgeKind, str]
 WORKFLOW_PATHS = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
 """Where the file of each forge belongs in a repository."""
+REQUIREMENTS_PATHS: Mapping[ForgeKind, str]
+REQUIREMENTS_PATHS = {
+    "github": ".github/orchestrate-requirements.txt",
+    "gitlab": ".gitlab/orchestrate-requirements.txt",
+}
+"""Where the file belongs that pins what its jobs install."""
+DISTRIBUTION = "orchestrate-goals"
+"""The name under which pip installs Orchestrate; `orchestrate` is a project of somebody else."""
+JOB_PYTHON = "3.12"
+"""The version of Python that the jobs have."""
 MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""
 ROLES = ("planner", "worker", "judge")
@@ -74,6 +84,7 @@ def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
     text = files(__name__).joinpath(f"{forge}.yml").read_text(encoding="utf-8")
     quote = _QUOTES[forge]
     words = {"package": quote(decided.package), "limit": decided.time_limit, "minutes": str(decided.job_minutes)}
+    words |= {"python": JOB_PYTHON, "requirements": REQUIREMENTS_PATHS[forge]}
     words |= {"budget": quote(decided.budget_usd), "budget_text": decided.budget_usd}
     lines = [*_render_models(forge, decided.models), *_render_settings(forge, decided.settings)]
     text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)

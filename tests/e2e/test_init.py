@@ -1,8 +1,10 @@
 """`orchestrate init` as a user calls it: what it writes, and what it leaves alone."""
 
 import json
+import re
 import stat
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,9 +12,10 @@ import pytest
 import yaml
 
 from orchestrator.config.layers import load_config
-from orchestrator.workflows import WORKFLOW_PATHS
+from orchestrator.workflows import JOB_PYTHON, WORKFLOW_PATHS
 from tests.running.cli import Finished, environment
 from tests.running.in_process import orchestrate
+from tests.running.pip import read_pip_variables
 from tests.running.projects import calculator, git, repository
 
 PYTEST = {
@@ -25,6 +28,9 @@ GITHUB = Path(".github/workflows/orchestrate.yml")
 
 
 def init(repo: Path, *words: str, **more: str) -> Finished:
+    """Write a file; workflows without hashes, which take a while, unless the words ask for them."""
+    if "--ci" in words and "--hashes" not in words:
+        words = (*words, "--no-hashes")
     return orchestrate("init", *words, cwd=repo, env=environment(repo.parent, **more))
 
 
@@ -272,3 +278,33 @@ def test_a_dry_run_shows_the_agents_file_and_writes_none(tmp_path: Path) -> None
     assert "## Commands" in done.out
     assert git(repo, "status", "--porcelain") == ""
     assert init(repo, "--ci", "github", "--agents-md").code == 2
+
+
+def test_a_workflow_whose_hashes_nobody_knows_is_written_and_says_so(tmp_path: Path) -> None:
+    repo = calculator(tmp_path / "repo")
+    done = init(repo, "--ci", "github", "--hashes", PIP_NO_INDEX="1")
+    assert done.code == 0, done.err
+    assert "install packages without hashes (pip cannot tell what is to be installed" in done.out
+    assert (repo / GITHUB).exists()
+    assert not (repo / ".github" / "orchestrate-requirements.txt").exists()
+
+
+@pytest.mark.extended
+@pytest.mark.timeout(600)
+def test_the_jobs_install_exactly_what_was_resolved_by_its_hashes(tmp_path: Path) -> None:
+    repo, mine = calculator(tmp_path / "repo"), read_pip_variables()
+    package = "git+https://forge.example/tools/orchestrate@0a1b2c3"
+    done = init(repo, "--ci", "github", "--hashes", "--package", package, **mine)
+    assert done.code == 0, done.err
+    pinned = repo / ".github" / "orchestrate-requirements.txt"
+    text = pinned.read_text()
+    assert {"litellm", "pydantic", "textual"} <= {line.partition("==")[0] for line in text.splitlines()}
+    assert "://" not in text
+    words = (*("install", "--dry-run", "--quiet", "--require-hashes", "--no-deps", "--target", str(tmp_path / "x")),)
+    place = ("--python-version", JOB_PYTHON, "--only-binary", ":all:", "--platform", "manylinux_2_39_x86_64")
+    older = [word for minor in range(17, 39) for word in ("--platform", f"manylinux_2_{minor}_x86_64")]
+    older += ["--platform", "manylinux2014_x86_64"]
+    pip = [sys.executable, "-m", "pip", *words, *place, *older, "-r", str(pinned)]
+    assert subprocess.run(pip, env=environment(tmp_path, **mine), check=False).returncode == 0
+    pinned.write_text(re.sub(r"sha256:[0-9a-f]{4}", "sha256:0000", text))
+    assert subprocess.run(pip, env=environment(tmp_path, **mine), check=False).returncode != 0

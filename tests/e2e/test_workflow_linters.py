@@ -94,7 +94,7 @@ def test_both_files_are_what_their_forges_schemas_describe(tmp_path: Path) -> No
 def test_zizmor_finds_nothing_that_the_file_does_not_explain(tmp_path: Path) -> None:
     run_pip_install("--target", str(tmp_path / "tool"), "zizmor==1.32.0")
     file = written(tmp_path, "github", NAMED)
-    program = [str(tmp_path / "tool" / "bin" / "zizmor"), "--offline", "--no-progress", str(file)]
+    program = [str(tmp_path / "tool" / "bin" / "zizmor"), "--offline", "--no-progress", "--color=never", str(file)]
     told = subprocess.run(program, capture_output=True, text=True, check=False, timeout=100)
     assert told.returncode == 0, told.stdout + told.stderr
     assert "1 ignored" in told.stdout + told.stderr, "the trigger by comments, which the file explains"

@@ -1,9 +1,11 @@
 """pip against the package index of whoever runs the tests."""
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +31,12 @@ def run_pip_install(*words: str) -> None:
 def _run_pip(words: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "pip", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_LIMIT_S)
+
+
+def read_pip_variables() -> dict[str, str]:
+    """The variables by which pip finds the index of whoever runs the tests, also with another home."""
+    found = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+    for place in (".config/pip/pip.conf", ".pip/pip.conf"):
+        if (own := Path.home() / place).is_file():
+            found.setdefault("PIP_CONFIG_FILE", str(own))
+    return found

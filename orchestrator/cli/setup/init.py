@@ -27,15 +27,23 @@ _SHORTEST_S = 60.0
     default=None,
     help="Also write a first AGENTS.md, which tells agents of the project; else it is only proposed.",
 )
+@click.option(
+    "--hashes/--no-hashes",
+    "wants_hashes",
+    default=True,
+    help="With --ci: also pin what its jobs install by hashes, which pip looks up in your index. [default: hashes]",
+)
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @click.option("--dry-run", is_flag=True, help="Print the file; write nothing.")
 @click.option("--repo", type=DIRECTORY, default=Path(), help="The repository.")
 @json_option
 def init_command(
+    *,
     forge: ForgeKind | None,
     package: str,
     time_limit: float,
     agents_md: bool | None,
+    wants_hashes: bool,
     force: bool,
     dry_run: bool,
     repo: Path,
@@ -60,7 +68,9 @@ def init_command(
     if not package.isprintable():
         raise click.BadParameter("it has to be one line", param_hint="--package")
     wants_agents_file = bool(agents_md)
-    request = ProjectFileRequest(forge, package, int(time_limit), force, dry_run, wants_agents_file)
+    if forge is not None and wants_hashes and not (dry_run or as_json):
+        print_message("looking up the hashes of what the jobs install; that takes up to a minute")
+    request = ProjectFileRequest(forge, package, int(time_limit), force, dry_run, wants_hashes, wants_agents_file)
     project_file = anyio.run(write_project_file, Options(repo), request)
     if forge is None and agents_md is not False:
         is_quiet = as_json or dry_run
@@ -96,6 +106,8 @@ def _render_project_file(project_file: ProjectFile) -> list[str]:
     lines = [f"kept {project_file.file}"]
     if project_file.is_written:
         lines = [f"wrote {project_file.file}", *(f"  {line}" for line in project_file.found)]
+    if project_file.requirements is not None:
+        lines.append(f"wrote {project_file.requirements}: what the jobs install, by hashes")
     if agents_file is not None and agents_file.existing:
         lines.append(f"kept {agents_file.existing}, which tells agents of the project already")
     elif agents_file is not None:
