@@ -37,6 +37,7 @@ VERBS = {
     "criterion": Verb("control.verbs", "Add a criterion to a run's contract, or drop one."),
     "inbox": Verb("control.verbs", "Show what waits for a person."),
     "resume": Verb("run.start", "Go on with a run that stopped."),
+    "mcp": Verb("mcp.verb", "Serve runs to a chat agent, by the Model Context Protocol."),
     "ci": Verb("ci.group", "Continue a run from one CI job to the next."),
     "engine": Verb("run.engine", "Run the engine in this process, for service managers."),
     "repair": Verb("setup.gc", "Repair the damaged journal of a run."),
@@ -60,7 +61,7 @@ SECTIONS = {
     "Decide": ("inbox", "approve", "send-back", "reject", "retry", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "policy", "memory", "hands", "completion"),
-    "CI": ("ci", "engine"),
+    "Programs": ("ci", "mcp", "engine"),
 }
 """The verbs as `--help` lists them; in each section those that are used most come first."""
 
