@@ -1,0 +1,1 @@
+"""Plans in the forms in which people read and change them."""
