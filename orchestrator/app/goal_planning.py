@@ -2,6 +2,7 @@
 
 import tempfile
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -89,13 +90,19 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
     raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")
 
 
-def _build_brief(config: Config, goal: str, contract: Contract) -> PlanningBrief:
-    limits = PlanLimits(
+def build_root_limits(config: Config) -> PlanLimits:
+    """Return the bounds of the first plan of a run."""
+    return PlanLimits(
         depth=0,
         max_depth=config.plan.max_depth,
         max_children=config.plan.max_children,
         variants=tuple(sorted(config.roles.worker.variants)),
         max_best_of=config.plan.max_best_of,
+        left_usd=Decimal(str(config.budget.usd)) if config.budget.usd else None,
     )
+
+
+def _build_brief(config: Config, goal: str, contract: Contract) -> PlanningBrief:
+    limits = build_root_limits(config)
     task, rounds_left = build_root_task(goal), config.plan.max_rounds - 1
     return PlanningBrief(task=task, goal=goal, contract=contract, round=1, limits=limits, rounds_left=rounds_left)

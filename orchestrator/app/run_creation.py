@@ -10,6 +10,7 @@ from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import read_guide_events
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
+from orchestrator.domain.event.people import PlanGiven
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.recipe.model import ENVIRONMENT_NAMES, Recipe, RecipeEnv, select_environment
@@ -47,10 +48,13 @@ def do_nothing() -> None:
     """Load nothing early."""
 
 
-async def create_goal_run(options: Options, goal: str, load_models: Callable[[], None] = do_nothing) -> RunLocation:
+async def create_goal_run(
+    options: Options, goal: str, load_models: Callable[[], None] = do_nothing, given: PlanGiven | None = None
+) -> RunLocation:
     """Make a run for a goal; nothing works on it yet.
 
-    `load_models` is called as soon as it is known that the run asks models of providers.
+    `load_models` is called as soon as it is known that the run asks models of providers. `given` is the plan that a
+    person gave.
 
     Raises:
         OrchestrateError: it cannot be started; nothing was changed.
@@ -67,8 +71,8 @@ async def create_goal_run(options: Options, goal: str, load_models: Callable[[],
     await require_forge(project.repository, project.config)
     await require_target_branch(project.repository, project.config)
     base = CommitId(project.repository.read_head_commit())
-    told = await read_guide_events(project, base)
-    new = NewRun("goal", goal, project.config.pr.prefix, events=told, base=base)
+    events = [*await read_guide_events(project, base), *([given] if given else [])]
+    new = NewRun("goal", goal, project.config.pr.prefix, events=events, base=base)
     return await create_new_run(project, new, build_grant(project.config))
 
 

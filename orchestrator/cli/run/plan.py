@@ -7,7 +7,15 @@ import anyio
 import click
 
 from orchestrator.app.goal_planning import GoalPlan, plan_goal
-from orchestrator.cli.arguments import VerbArguments, config_options, contract_options, json_option, repository_options
+from orchestrator.cli.arguments import (
+    VerbArguments,
+    config_options,
+    contract_options,
+    detach_option,
+    gate_option,
+    json_option,
+    repository_options,
+)
 from orchestrator.cli.documents import PlanDocument
 from orchestrator.cli.flags import build_options
 from orchestrator.cli.output import print_document
@@ -25,15 +33,26 @@ from orchestrator.project.options import Options
 @repository_options
 @click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner=MODEL.")
 @contract_options
+@gate_option
+@click.option("--edit", "is_edited", is_flag=True, help="Edit the plan in your editor, and run it.")
+@detach_option
 @config_options
 @json_option
-def plan_command(goal: str, **given: Unpack[VerbArguments]) -> None:
+def plan_command(goal: str, *, is_edited: bool, **given: Unpack[VerbArguments]) -> None:
     """Plan GOAL and print the plan; nothing is changed. Branches are divided further during a run.
+
+    With --edit the plan is shown in `$VISUAL` or `$EDITOR` and checked; the run that begins then has it as its first.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
+    orchestrate plan "split the settings module" --edit
     """
-    print_plan(build_options(given), goal, given["as_json"])
+    if not is_edited:
+        print_plan(build_options(given), goal, given["as_json"])
+        return
+    from orchestrator.cli.run.plan_run import edit_and_run
+
+    edit_and_run(goal, given)
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """`orchestrate run` and `orchestrate resume`."""
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
@@ -37,6 +38,7 @@ class _StartArguments(arguments.VerbArguments):
     """The values of the options of `run`."""
 
     dry_run: bool
+    plan_file: Path | None
 
 
 @click.command("run", cls=GoalOrSubcommand)
@@ -47,6 +49,9 @@ class _StartArguments(arguments.VerbArguments):
     "planner, worker, judge, worker.VARIANT or judge.LENS.", "Attempts that run at the same time."
 )
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
+@click.option(
+    "--plan", "plan_file", type=arguments.FILE, metavar="FILE", help="Begin with this plan; see `plan --edit`."
+)
 @arguments.detach_option
 @arguments.run_options
 def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
@@ -77,16 +82,24 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     if not goal:
         raise click.UsageError("the goal is empty")
     if given["dry_run"]:
-        from orchestrator.cli.flags import build_options
-        from orchestrator.cli.run.plan import print_plan
-
-        print_plan(build_options(given), goal, given["as_json"])
+        _print_plan(goal, given)
         return
+    if given["plan_file"] is not None:
+        from orchestrator.cli.run.plan_run import run_plan_file
+
+        run_plan_file(goal, given["plan_file"], given)
     with PreparedEngine(given["repo"], given["state"]) as engine:  # it loads while this process does
         from orchestrator.cli.flags import build_options
         from orchestrator.cli.run_lifecycle import run_with_engine
 
         run_with_engine(partial(_create_run, build_options(given), goal, engine), given, engine)
+
+
+def _print_plan(goal: str, given: "_StartArguments") -> None:
+    from orchestrator.cli.flags import build_options
+    from orchestrator.cli.run.plan import print_plan
+
+    print_plan(build_options(given), goal, given["as_json"])
 
 
 def _create_run(options: "Options", goal: str, engine: PreparedEngine) -> "tuple[RunLocation, RunState]":

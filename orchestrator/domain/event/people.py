@@ -6,6 +6,7 @@ from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.run.approval import Approval, ApprovalDecision
 from orchestrator.domain.run.person_review import ReviewComment
+from orchestrator.domain.run.plan import Plan
 
 
 class CommandTaken(Event, kind="command.taken"):
@@ -16,6 +17,13 @@ class CommandTaken(Event, kind="command.taken"):
     sent_at: datetime
     command: Command
     refused: str = ""
+
+
+class PlanGiven(Event, kind="plan.given"):
+    """A person gave the plan that the root's planner would have made first; `proposed` is that of a planner, if any."""
+
+    plan: Plan
+    proposed: Plan | None = None
 
 
 class ApprovalRequested(Event, kind="approval.requested"):

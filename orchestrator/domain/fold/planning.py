@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import singledispatch
 
 from orchestrator.domain.commands.goal import replace_dependency
-from orchestrator.domain.event import work
+from orchestrator.domain.event import people, work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.record_updates import get_named_task, update_task
 from orchestrator.domain.ids import TaskId
@@ -43,6 +43,11 @@ def _(event: work.PlanningStarted, state: RunState) -> None:
         seen_ends_before=task.seen_ends,
         is_finished=False,
     )
+
+
+@apply_planning_event.register
+def _(event: people.PlanGiven, state: RunState) -> None:
+    state.goal.given_plan = event.plan
 
 
 @apply_planning_event.register

@@ -54,6 +54,14 @@ def read_plan(text: str) -> Plan:
         raise BrokenPlanText(_find_line(text, place), problem) from None
 
 
+def find_task_line(text: str, plan: Plan, task: str) -> int:
+    """Return the line at which the table of a plan's task begins, counted from 1; 1 for a key that none has."""
+    for index, draft in enumerate(plan.tasks):
+        if draft.key == task:
+            return _find_table(text.splitlines(), "tasks", index) + 1
+    return 1
+
+
 def _render_row(row: Mapping[str, Any]) -> Iterator[str]:
     for key, value in row.items():
         yield f"{key} = {_format_value(value)}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.contract import Contract, IterationVerdict
+from orchestrator.domain.run.plan import Plan
 
 
 @dataclass(slots=True)
@@ -13,6 +14,8 @@ class GoalState:
 
     contract: Contract | None = None
     iteration: int = 0
+    given_plan: Plan | None = None
+    """The plan that a person gave for the first round of the root."""
     iteration_reasons: tuple[str, ...] = ()
     iterations: tuple[IterationVerdict, ...] = ()
     judged_head: CommitId | None = None

@@ -6,6 +6,7 @@ from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, combinations, product
 from operator import attrgetter
+from typing import Self
 
 from pydantic import Field
 
@@ -62,6 +63,18 @@ class Plan(FrozenModel):
     cancel: tuple[Withdrawal, ...] = Field((), description="Tasks of earlier plans, not yet begun, that fall away.")
 
 
+class PlanProblem(str):
+    """A problem of a plan, in words that its author can act on; `task` is the key of its task, empty for the plan."""
+
+    task: str
+
+    def __new__(cls, task: str, words: str) -> Self:
+        """Return the words, which know their task."""
+        problem = super().__new__(cls, words)
+        problem.task = task
+        return problem
+
+
 class EarlierTask(FrozenModel):
     """A task of an earlier plan of the same planner, as it stands when the next plan is checked.
 
@@ -86,7 +99,7 @@ class EarlierTask(FrozenModel):
         return self.status == TaskStatus.PLANNED and not self.has_begun
 
 
-def check_plan(plan: Plan, limits: PlanLimits, earlier: Sequence[EarlierTask] = ()) -> tuple[str, ...]:
+def check_plan(plan: Plan, limits: PlanLimits, earlier: Sequence[EarlierTask] = ()) -> tuple[PlanProblem, ...]:
     """Return every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
 
     Args:
@@ -109,79 +122,95 @@ def check_plan(plan: Plan, limits: PlanLimits, earlier: Sequence[EarlierTask] = 
     )
 
 
-def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_count(plan: Plan, limits: PlanLimits) -> Iterator[PlanProblem]:
     if not plan.tasks and not plan.cancel:
-        yield "the plan holds no task and takes none back: submit at least one, or finish instead"
+        yield PlanProblem("", "the plan holds no task and takes none back: submit at least one, or finish instead")
     if len(plan.tasks) > limits.max_children:
-        yield (
+        yield PlanProblem(
+            "",
             f"the plan holds {len(plan.tasks)} tasks and at most {limits.max_children} are allowed: "
-            "group what belongs together into branches"
+            "group what belongs together into branches",
         )
 
 
-def _check_keys(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+def _check_keys(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[PlanProblem]:
     for key, count in Counter(map(attrgetter("key"), plan.tasks)).items():
         if not TASK_KEY_PATTERN.match(key):
-            yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
+            yield PlanProblem(
+                key, f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
+            )
         if count > 1:
-            yield f"key {key!r} is used {count} times"
+            yield PlanProblem(key, f"key {key!r} is used {count} times")
         if key in known:
-            yield f"key {key!r} names a task that you submitted before: choose another"
+            yield PlanProblem(key, f"key {key!r} names a task that you submitted before: choose another")
 
 
-def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_drafts(plan: Plan, limits: PlanLimits) -> Iterator[PlanProblem]:
     for draft in plan.tasks:
         if not draft.outcome.strip():
-            yield f"task {draft.key!r} has no outcome"
+            yield PlanProblem(draft.key, f"task {draft.key!r} has no outcome")
         for glob in draft.paths:
             if not is_glob(glob):
-                yield f"task {draft.key!r} expects to change {glob!r}, which is no glob of files"
+                yield PlanProblem(
+                    draft.key, f"task {draft.key!r} expects to change {glob!r}, which is no glob of files"
+                )
         if any("\0" in command or not command.strip() for command in draft.checks):
-            yield f"task {draft.key!r} has a check that is no command"
+            yield PlanProblem(draft.key, f"task {draft.key!r} has a check that is no command")
         if draft.kind == "branch" and limits.depth + 1 >= limits.max_depth:
             depth = f"planners stand at most {limits.max_depth} deep"
-            yield f"task {draft.key!r} is a branch, but {depth}: make it a leaf"
+            yield PlanProblem(draft.key, f"task {draft.key!r} is a branch, but {depth}: make it a leaf")
         if "\0" in draft.regenerate:
-            yield f"task {draft.key!r} has a generator that is no command"
+            yield PlanProblem(draft.key, f"task {draft.key!r} has a generator that is no command")
         if draft.kind == "branch" and (draft.checks or draft.variant or draft.regenerate):
             fields = "`checks`, `regenerate` and `variant`"
-            yield f"task {draft.key!r} is a branch, and {fields} are for leaves: leave them away"
+            yield PlanProblem(
+                draft.key, f"task {draft.key!r} is a branch, and {fields} are for leaves: leave them away"
+            )
         elif draft.variant is not None and draft.variant not in limits.variants:
             known = ", ".join(limits.variants) or "none are configured"
-            yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
+            yield PlanProblem(
+                draft.key, f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
+            )
 
 
-def _check_rivals(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_rivals(plan: Plan, limits: PlanLimits) -> Iterator[PlanProblem]:
     for draft in plan.tasks:
         if draft.best_of != 1 and draft.kind == "branch":
-            yield f"task {draft.key!r} is a branch, and `best_of` is for leaves: leave it away"
+            yield PlanProblem(draft.key, f"task {draft.key!r} is a branch, and `best_of` is for leaves: leave it away")
         elif not 1 <= draft.best_of <= limits.max_best_of:
-            yield f"task {draft.key!r} has best_of {draft.best_of}: give 1 to {limits.max_best_of} (plan.max_best_of)"
+            yield PlanProblem(
+                draft.key,
+                f"task {draft.key!r} has best_of {draft.best_of}: give 1 to {limits.max_best_of} (plan.max_best_of)",
+            )
 
 
-def _check_grants(plan: Plan) -> Iterator[str]:
+def _check_grants(plan: Plan) -> Iterator[PlanProblem]:
     for draft in plan.tasks:
         for grant in draft.grants:
             for problem in find_grant_problems(grant):
-                yield f"task {draft.key!r} grants {problem}"
+                yield PlanProblem(draft.key, f"task {draft.key!r} grants {problem}")
         if draft.kind == "branch" and draft.grants:
-            yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
+            yield PlanProblem(
+                draft.key, f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
+            )
 
 
-def _check_withdrawals(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+def _check_withdrawals(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[PlanProblem]:
     for key, count in Counter(map(attrgetter("key"), plan.cancel)).items():
         if count > 1:
-            yield f"task {key!r} is taken back {count} times"
+            yield PlanProblem(key, f"task {key!r} is taken back {count} times")
         elif key not in known:
-            yield f"there is no task {key!r} to take back"
+            yield PlanProblem(key, f"there is no task {key!r} to take back")
         elif not known[key].is_withdrawable:
-            yield f"task {key!r} is {known[key].status.word}: only what has not begun can be taken back"
+            yield PlanProblem(
+                key, f"task {key!r} is {known[key].status.word}: only what has not begun can be taken back"
+            )
         for draft in plan.tasks:
             if key in draft.depends_on:
-                yield f"task {draft.key!r} depends on {key!r}, which the plan takes back"
+                yield PlanProblem(draft.key, f"task {draft.key!r} depends on {key!r}, which the plan takes back")
 
 
-def _check_replacements(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+def _check_replacements(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[PlanProblem]:
     cancelled = set(map(attrgetter("key"), plan.cancel))
     replaced: set[str] = set()
     for draft in plan.tasks:
@@ -189,27 +218,31 @@ def _check_replacements(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterato
         if key is None:
             continue
         if key in replaced or key in cancelled:
-            yield f"task {key!r} is replaced or taken back more than once"
+            yield PlanProblem(key, f"task {key!r} is replaced or taken back more than once")
         elif key not in known:
-            yield f"task {draft.key!r} replaces {key!r}, which no earlier plan has"
+            yield PlanProblem(draft.key, f"task {draft.key!r} replaces {key!r}, which no earlier plan has")
         elif known[key].is_live and not known[key].is_withdrawable:
-            yield f"task {draft.key!r} replaces {key!r}, which is {known[key].status.word}: wait for its end"
+            yield PlanProblem(
+                draft.key, f"task {draft.key!r} replaces {key!r}, which is {known[key].status.word}: wait for its end"
+            )
         elif known[key].status.is_reached:
-            yield f"task {draft.key!r} replaces {key!r}, which has landed: let it depend on that instead"
+            yield PlanProblem(
+                draft.key, f"task {draft.key!r} replaces {key!r}, which has landed: let it depend on that instead"
+            )
         replaced.add(key)
 
 
-def _check_dependencies(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+def _check_dependencies(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[PlanProblem]:
     keys = {*map(attrgetter("key"), plan.tasks), *known}
     for draft in plan.tasks:
         for key in draft.depends_on:
             if key not in keys:
-                yield f"task {draft.key!r} depends on {key!r}, which is not in the plan"
+                yield PlanProblem(draft.key, f"task {draft.key!r} depends on {key!r}, which is not in the plan")
             elif draft.replaces == key:
-                yield f"task {draft.key!r} depends on {key!r}, which it replaces"
+                yield PlanProblem(draft.key, f"task {draft.key!r} depends on {key!r}, which it replaces")
     cycle = find_cycle(_list_edges(plan, known))
     if cycle:
-        yield f"tasks depend on each other in a circle: {' → '.join(cycle)}"
+        yield PlanProblem("", f"tasks depend on each other in a circle: {' → '.join(cycle)}")
 
 
 def _list_edges(plan: Plan, known: Mapping[str, EarlierTask]) -> dict[str, Sequence[str]]:
@@ -222,7 +255,7 @@ def _list_edges(plan: Plan, known: Mapping[str, EarlierTask]) -> dict[str, Seque
     return edges
 
 
-def _check_ownership(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[str]:
+def _check_ownership(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[PlanProblem]:
     """Yield what two tasks both own: of the plan, or one of the plan and one of an earlier plan that is not over."""
     falling = {*map(attrgetter("key"), plan.cancel), *map(attrgetter("replaces"), plan.tasks)}
     live = [task for task in known.values() if task.is_live and task.key not in falling]
@@ -231,35 +264,44 @@ def _check_ownership(plan: Plan, known: Mapping[str, EarlierTask]) -> Iterator[s
     pairs = chain(combinations(plan.tasks, 2), product(plan.tasks, live))
     for left, right in pairs:
         for decision in sorted(set(left.decisions) & set(right.decisions)):
-            yield f"tasks {left.key!r} and {right.key!r} both own the decision {decision!r}: give it to one of them"
+            yield PlanProblem(
+                left.key,
+                f"tasks {left.key!r} and {right.key!r} both own the decision {decision!r}: give it to one of them",
+            )
         if right.key in after[left.key] or left.key in after[right.key]:
             continue
         shared = next((pair for pair in product(left.paths, right.paths) if can_overlap(*pair)), None)
         if shared:
-            yield (
+            yield PlanProblem(
+                left.key,
                 f"tasks {left.key!r} and {right.key!r} may change the same files ({shared[0]} and {shared[1]}) "
-                "with no order between them: add a dependency or divide the files"
+                "with no order between them: add a dependency or divide the files",
             )
 
 
-def _check_budget(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+def _check_budget(plan: Plan, limits: PlanLimits) -> Iterator[PlanProblem]:
     for draft in plan.tasks:
         for name, amount in (("budget_usd", draft.budget_usd), ("budget_tokens", draft.budget_tokens)):
             if amount is not None and not 0 < amount <= MAX_DOLLARS:
-                yield f"task {draft.key!r} has {name} {amount}: give more than 0 and at most {MAX_DOLLARS:,}, or null"
+                yield PlanProblem(
+                    draft.key,
+                    f"task {draft.key!r} has {name} {amount}: give more than 0 and at most {MAX_DOLLARS:,}, or null",
+                )
                 return
     usd, tokens = Decimal(0), 0
     for draft in plan.tasks:
         usd += Decimal(str(draft.budget_usd or 0)) * draft.best_of
         tokens += (draft.budget_tokens or 0) * draft.best_of
     if usd and not limits.has_prices:
-        yield "nobody knows the price of a model in use, so `budget_usd` would bound nothing: give `budget_tokens`"
+        yield PlanProblem(
+            "", "nobody knows the price of a model in use, so `budget_usd` would bound nothing: give `budget_tokens`"
+        )
     if limits.left_usd is not None and usd > limits.left_usd:
         rest = f"your slice has {format_exact_dollars(limits.left_usd)} left"
-        yield f"the tasks may cost {format_exact_dollars(usd)} together and {rest}: give them less"
+        yield PlanProblem("", f"the tasks may cost {format_exact_dollars(usd)} together and {rest}: give them less")
     if limits.left_tokens is not None and tokens > limits.left_tokens:
         rest = f"your slice has {limits.left_tokens:,} left"
-        yield f"the tasks may use {tokens:,} tokens together and {rest}: give them less"
+        yield PlanProblem("", f"the tasks may use {tokens:,} tokens together and {rest}: give them less")
 
 
 def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

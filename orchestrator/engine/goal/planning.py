@@ -65,6 +65,10 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
     if _count_rounds_left(context, state) < 0:
         await _end_without_rounds(context, state)
         return
+    given = context.state.goal.given_plan
+    if given is not None and task == ROOT_TASK and state.rounds == 1:
+        await _accept_plan(context, state, given)
+        return
     async with lend_pending_workspace(context, commit, Purpose.for_planning(task)) as workspace:
         brief = _number_brief(context, state, brief).model_copy(update={"commit": commit})
         result = await roles.planner.plan_slice(brief, workspace)

@@ -99,6 +99,11 @@ def _(event: work.TaskCreated) -> str:
 
 
 @describe_event.register
+def _(event: people.PlanGiven) -> str:
+    return f"a person gave the first plan: {len(event.plan.tasks)} tasks"
+
+
+@describe_event.register
 def _(event: work.PlanSubmitted) -> str:
     return f"planned {len(event.plan.tasks)} tasks: {', '.join(draft.key for draft in event.plan.tasks)}"
 

@@ -1,0 +1,89 @@
+"""Plans that people give: read from a file, or edited in their editor, and checked as those of planners are."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from orchestrator.cli.output import print_message
+from orchestrator.domain.planning.plan_toml import BrokenPlanText, find_task_line, read_plan, render_plan
+from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
+from orchestrator.errors import UsageProblem
+
+_HELP = """# The plan of the run. Change it, save it and leave the editor: then it is checked, and the run begins.
+# An empty file begins nothing. Each [[tasks]] is a task:
+#
+#   key         its name: small letters, digits, hyphens
+#   kind        "leaf": a worker does it; "branch": a planner divides it further
+#   title       in a few words
+#   outcome     what is true at its end
+#   acceptance  a list of what has to hold
+#   paths       globs of the files that it may change
+#   depends_on  keys of the tasks that land first
+#   variant     of the worker
+#
+# What is left away is as usual.
+
+"""
+
+
+def read_plan_file(file: Path, limits: PlanLimits) -> Plan:
+    """Return the plan of a file.
+
+    Raises:
+        UsageProblem: it cannot be read, or is no plan that may be carried out; the message begins with FILE:LINE.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"{file} cannot be read: {error}") from error
+    try:
+        plan = read_plan(text)
+    except BrokenPlanText as broken:
+        raise UsageProblem(f"{file}:{broken.line}: {broken.problem}") from broken
+    problems = [f"{file}:{find_task_line(text, plan, one.task)}: {one}" for one in check_plan(plan, limits)]
+    if problems:
+        raise UsageProblem("\n".join(problems))
+    return plan
+
+
+def edit_plan(plan: Plan, limits: PlanLimits, goal: str) -> Plan:
+    """Let a person edit a plan in `$VISUAL` or `$EDITOR` until it may be carried out, and return it.
+
+    Raises:
+        UsageProblem: the file is empty now, or wrong and nobody is there to mend it; what was written is kept.
+    """
+    file = Path(tempfile.mkdtemp(prefix="orchestrate-plan-"), "plan.toml")
+    file.write_text(_HELP + render_plan(plan), encoding="utf-8")
+    while True:
+        click.edit(filename=str(file))
+        if not file.read_text(encoding="utf-8", errors="replace").strip():
+            raise UsageProblem("the plan is empty: nothing was begun")
+        try:
+            edited = read_plan_file(file, limits)
+        except UsageProblem as problem:
+            _offer_editor_again(problem, file, goal)
+        else:
+            file.unlink()
+            file.parent.rmdir()
+            return edited
+
+
+def _offer_editor_again(problem: UsageProblem, file: Path, goal: str) -> None:
+    """Return to go on editing.
+
+    Raises:
+        UsageProblem: nobody is there, or wants to; it says how to go on with the file.
+    """
+    print_message(str(problem))
+    if not sys.stdin.isatty() or not click.confirm("Edit it again?", default=True, err=True):
+        _keep_file(file, goal)
+
+
+def _keep_file(file: Path, goal: str) -> NoReturn:
+    words = goal if len(goal.splitlines()) == 1 else "GOAL"
+    raise UsageProblem(
+        f"nothing was begun; what you wrote is kept: mend {file}, then: orchestrate run {words!r} --plan {file}"
+    )
