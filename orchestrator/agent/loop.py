@@ -12,6 +12,7 @@ from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
 from orchestrator.agent.tool_execution import SessionHooks, ToolExecutor
 from orchestrator.agent.turn import Turn
+from orchestrator.agent.words import take_words
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
@@ -64,7 +65,8 @@ async def run_session(
 
 async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
     opening = await restore_opening(ledger, spec.continues, spec.until)
-    system, brief = ledger.redact_text(spec.system), ledger.redact_text(spec.brief)
+    words, delivered = take_words(spec, ledger)
+    system, brief = ledger.redact_text(spec.system), ledger.redact_text("\n\n".join(filter(None, (spec.brief, words))))
     started = SessionStarted(
         task=spec.task,
         session=spec.id,
@@ -77,7 +79,7 @@ async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
         turn=spec.until,
         tool_chars=spec.tool_chars,
     )
-    await ledger.append(started)
+    await ledger.append(started, *delivered)
     return SessionHistory(system, brief, opening=opening, tool_chars=spec.tool_chars)
 
 
@@ -196,14 +198,15 @@ class _Session:
         if self._executor.has_mutated and self._spec.workspace and self._spec.anchor:
             self._restored.tree = await self._keep_content(number, self._spec.workspace, self._spec.anchor)
         self._conversation.turns.append(turn)
-        turn.nudge = "" if is_final else self._build_nudge(turn)
+        words, delivered = ("", []) if is_final else take_words(self._spec, self._ledger, number)
+        turn.nudge = "" if is_final else "\n\n".join(filter(None, (self._build_nudge(turn), words)))
         whole = TurnEnded(
             task=self._spec.task, session=self._spec.id, turn=number, tree=self._restored.tree, nudge=turn.nudge
         )
         ended = (Exit.FINISHED, "") if is_final else self._find_dead_end()
         if ended:
             return await self._end_session(*ended, whole)
-        self._ledger.stage_events(whole)
+        self._ledger.stage_events(whole, *delivered)
         return None
 
     async def _keep_content(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:

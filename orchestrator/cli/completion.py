@@ -24,7 +24,7 @@ COMPLETION_VARIABLE = "_ORCHESTRATE_COMPLETE"
 PROGRAM = "orchestrate"
 
 _RUN_VERBS = ("status", "watch", "cost", "report", "resume", "inbox", "pause", "continue", "replay", "engine", "repair")
-_TASK_VERBS = ("show", "logs", "diff", "retry", "cancel", "stop-call")
+_TASK_VERBS = ("show", "logs", "diff", "retry", "cancel", "tell", "stop-call")
 _QUESTION_VERBS = ("approve", "send-back", "reject", "deny")
 _ALONE = frozenset({"show", "logs", "diff", *_QUESTION_VERBS})
 """Verbs of which the first word may be a part of the latest run instead of a run."""

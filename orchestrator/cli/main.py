@@ -58,7 +58,7 @@ VERBS = {
 SECTIONS = {
     "Start": ("init", "doctor", "plan", "run", "migrate", "demo"),
     "Watch": ("status", "runs", "watch", "logs", "show", "diff", "cost", "report"),
-    "Decide": ("inbox", "approve", "send-back", "reject", "retry", "criterion"),
+    "Decide": ("inbox", "approve", "send-back", "reject", "retry", "tell", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "policy", "memory", "hands", "completion"),
     "Programs": ("ci", "mcp", "engine"),

@@ -56,6 +56,7 @@ GLOBAL_KEYS = (
     GlobalKey("send-back", "b", "act('send-back')", "send back, with a note and commented lines", _SEND_BACK),
     GlobalKey("reject", "d", "act('reject')", "answer no, with a note", f"{_REJECT} --reason TEXT"),
     GlobalKey("pause", "p", "act('pause')", "pause the run, or go on", f"{_PAUSE}; orchestrate continue RUN"),
+    GlobalKey("tell", "m", "act('tell')", "say something to whoever works on it", 'orchestrate tell RUN TASK "TEXT"'),
     GlobalKey("retry", "r", "act('retry')", "try again, with a note to the worker", _RETRY),
     GlobalKey("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
     GlobalKey("stop-call", "K", "act('stop-call')", "stop the command it waits for", "orchestrate stop-call RUN TASK"),

@@ -47,7 +47,7 @@ async def test_no_cache_travels(source: Source, place: Place) -> None:
         sqlite3.connect(place.directory(source.run).journal) as there,
     ):
         count = "SELECT count(*) FROM projection"
-        assert (here.execute(count).fetchone(), there.execute(count).fetchone()) == ((1,), (0,))
+        assert (here.execute(count).fetchone(), there.execute(count).fetchone()) == ((2,), (0,))
     here.close()
     there.close()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.arguments import common_options
+from orchestrator.cli.arguments import common_options, read_goal
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
 from orchestrator.cli.documents import InboxDocument, SentCommand, WaitingQuestion
 from orchestrator.cli.output import print_lines, print_object
@@ -67,6 +67,8 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
         )
     for option in reversed(entry.options):
         function = _build_option(option)(function)
+    if entry.words is not None:
+        function = _build_argument(entry.words)(function)
     if entry.argument is not None:
         function = _build_argument(entry.argument)(function)
     is_run_required = entry.target != "question"
@@ -131,6 +133,11 @@ def _resolve_subtree(_place: RunLocation, _state: RunState, values: Fields) -> F
     return values | {"task": None} if values["task"] == ROOT_TASK else values
 
 
+def _resolve_words(_place: RunLocation, _state: RunState, values: Fields) -> Fields:
+    """Read the words that `-` stands for."""
+    return values | {"note": read_goal(values["note"])}
+
+
 def _resolve_call(_place: RunLocation, state: RunState, values: Fields) -> Fields:
     """Find the call that a task or a conversation waits for."""
     name = values["task"]
@@ -150,6 +157,7 @@ def _resolve_criterion(place: RunLocation, state: RunState, values: Fields) -> F
 RESOLVERS: Mapping[Target, TargetResolver] = {
     "question": _resolve_question,
     "subtree": _resolve_subtree,
+    "listener": _resolve_words,
     "call": _resolve_call,
     "criterion": _resolve_criterion,
 }

@@ -135,6 +135,23 @@ _GOAL_COMMANDS = (
         wake="always",
     ),
     CatalogEntry(
+        "tell",
+        do="tell",
+        usage="tell TASK TEXT",
+        summary="say something to whoever works on a task",
+        line="Say something to the planner or worker of a task.",
+        help="""Say TEXT (`-` reads it from standard input) to whoever works on TASK of RUN. It is told before its next
+        turn, as your word; where nobody works on TASK yet, in the next attempt's brief. `root` is the planner of the
+        whole.""",
+        examples=(
+            'orchestrate tell latest storage/index "keep the old file format readable"',
+            "orchestrate tell 7f3a root - < note.txt",
+        ),
+        target="listener",
+        argument=CommandArgument("task"),
+        words=CommandArgument("note", "TEXT"),
+    ),
+    CatalogEntry(
         "stop-call",
         do="stop-call",
         usage="stop-call TASK [--reason TEXT]",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from inspect import cleandoc
 from typing import Literal, NamedTuple
 
-GoalTarget = Literal["question", "task", "subtree", "call", "criterion", "criterion-id"]
+GoalTarget = Literal["question", "task", "listener", "subtree", "call", "criterion", "criterion-id"]
 MigrationTarget = Literal["files", "failed-files", "shard", "shards", "groups"]
 Target = Literal["", GoalTarget, MigrationTarget]
 """The kind of thing that a command is about. A command without one is about the run."""
@@ -61,6 +61,7 @@ class CatalogEntry(NamedTuple):
         examples: whole command lines, which it shows last.
         target: what it is about.
         argument: the words of the command line that name the target.
+        words: what stands behind that on the command line; for the dashboard they are its note.
         options: its options on the command line, in the order of `--help`.
         wake: when the command line starts an engine.
         fixed: fields of the model that always have the same value.
@@ -75,6 +76,7 @@ class CatalogEntry(NamedTuple):
     examples: Sequence[str] = ()
     target: Target = ""
     argument: CommandArgument | None = None
+    words: CommandArgument | None = None
     options: Sequence[CommandOption] = ()
     wake: Wake = "never"
     fixed: Mapping[str, str] = {}
@@ -86,7 +88,9 @@ class CatalogEntry(NamedTuple):
 
     @property
     def note_option(self) -> str:
-        """The option that takes the further words of a typed command; empty if it takes none."""
+        """The field that takes the further words of a typed command; empty if it takes none."""
+        if self.words is not None:
+            return self.words.name
         for option in self.options:
             if option.name in {"reason", "note"}:
                 return option.name

@@ -105,6 +105,13 @@ class StopCall(_BaseCommand, do="stop-call"):
     reason: str = ""
 
 
+class Tell(_BaseCommand, do="tell"):
+    """Say something to whoever works on a task, before its next turn; or, where nobody does, before its first."""
+
+    task: TaskId
+    note: str
+
+
 class Configure(_BaseCommand, do="configure"):
     """Change settings of the run from now on: nested values as in config.toml.
 
@@ -192,6 +199,7 @@ GoalCommand = (
     | Cancel
     | Retry
     | StopCall
+    | Tell
     | Configure
     | AddCriterion
     | DropCriterion

@@ -7,6 +7,7 @@ from orchestrator.domain.commands import definitions
 from orchestrator.domain.commands.answers import explain_answer_refusal
 from orchestrator.domain.commands.definitions import Command, MigrationCommand
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
+from orchestrator.domain.commands.person_words import MAX_WORDS_CHARS, PersonWords
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.fold.record_updates import add_task_grants, format_reason, reopen_run, update_task
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
@@ -54,6 +55,8 @@ def _explain_goal_refusal(state: RunState, command: Command) -> str | None:
             return _explain_cancel_refusal(state, command.task)
         case definitions.StopCall() if state.ended is None:
             return _explain_stop_refusal(state, command)
+        case definitions.Tell() if state.ended is None:
+            return _explain_words_refusal(state, command)
         case definitions.AddCriterion() | definitions.DropCriterion() if state.ended is None or state.is_unjudged:
             return _explain_criterion_refusal(state, command)
         case definitions.Configure():
@@ -118,6 +121,22 @@ def _explain_cancel_refusal(state: RunState, name: TaskId) -> str:
     return f"{name} is {status.word} already" if status.is_terminal else ""
 
 
+def _explain_words_refusal(state: RunState, command: definitions.Tell) -> str:
+    if refusal := _explain_task_refusal(state, command.task):
+        return refusal
+    if not command.note.strip():
+        return "there are no words to say"
+    if len(command.note) > MAX_WORDS_CHARS:
+        return f"the words have {len(command.note):,} characters, and at most {MAX_WORDS_CHARS:,} can be said at once"
+    status = state.tasks[command.task].status
+    return f"{command.task} is {status.word}: nobody works on it any more" if status.is_terminal else ""
+
+
+def _add_words(state: RunState, command: definitions.Tell, by: str) -> None:
+    name = f"w{len(state.goal.words) + 1}"
+    state.goal.words[name] = PersonWords(id=name, task=command.task, by=by, text=command.note.strip())
+
+
 def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterion | definitions.DropCriterion) -> str:
     if state.goal.contract is None:
         return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
@@ -138,6 +157,8 @@ def apply_command(state: RunState, command: Command, by: str) -> None:
     """Change the state as the command says. Answers to approvals come as events of their own."""
     if isinstance(command, MigrationCommand):
         apply_migration_command(command, state, by)
+    elif isinstance(command, definitions.Tell):
+        _add_words(state, command, by)
     else:
         _apply_goal_command(state, command, by)
 

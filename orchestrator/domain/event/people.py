@@ -4,6 +4,7 @@ from datetime import datetime
 
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.base import Event
+from orchestrator.domain.ids import SessionId
 from orchestrator.domain.run.approval import Approval, ApprovalDecision
 from orchestrator.domain.run.person_review import ReviewComment
 from orchestrator.domain.run.plan import Plan
@@ -24,6 +25,14 @@ class PlanGiven(Event, kind="plan.given"):
 
     plan: Plan
     proposed: Plan | None = None
+
+
+class WordsDelivered(Event, kind="words.delivered"):
+    """A conversation about a task is told what people said: in its brief, or after its turn `turn`."""
+
+    session: SessionId
+    turn: int | None = None
+    words: tuple[str, ...]
 
 
 class ApprovalRequested(Event, kind="approval.requested"):

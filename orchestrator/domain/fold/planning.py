@@ -51,6 +51,13 @@ def _(event: people.PlanGiven, state: RunState) -> None:
 
 
 @apply_planning_event.register
+def _(event: people.WordsDelivered, state: RunState) -> None:
+    for name in event.words:
+        heard = {"session": event.session, "turn": event.turn}
+        state.goal.words[name] = state.goal.words[name].model_copy(update=heard)
+
+
+@apply_planning_event.register
 def _(event: work.PlanSubmitted, state: RunState) -> None:
     task = get_named_task(state, event)
     update_task(state, task, TaskStatus.WAITING, rationales=(*task.rationales, event.plan.rationale))

@@ -1,7 +1,8 @@
 """The part of a run's state that only goals have: the contract and how it was judged."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from orchestrator.domain.commands.person_words import PersonWords
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.contract import Contract, IterationVerdict
@@ -23,5 +24,7 @@ class GoalState:
     left_lines: tuple[LeftLine, ...] = ()
     """The lines that restarts left behind, in order."""
     hidden_tasks: frozenset[TaskId] = frozenset()
+    words: dict[str, PersonWords] = field(default_factory=dict)
+    """What people have said to tasks, by id, in order."""
     rejudge_count: int = 0
     """The number of times a person had a task tried again: judgements of the whole from before are void."""

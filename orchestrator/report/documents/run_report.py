@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from orchestrator.domain.chat import Role
+from orchestrator.domain.commands.person_words import PersonWords
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId, TaskId, build_unit_id
 from orchestrator.domain.judging.check import Difference, Receipt
@@ -84,6 +85,7 @@ class _RunReportBuilder:
             started_at=state.run.started_at.isoformat(),
             last_at=state.last_at.isoformat() if state.last_at else None,
             iterations_judged=tuple(state.goal.iterations),
+            words=tuple(map(_build_words, state.goal.words.values())),
             timeline=tuple(map(self._build_interval, self._timeline.intervals)),
             tasks_by_tree=tuple(self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks),
             contract_receipts=self._build_receipts(iterate_contract_receipts(state)),
@@ -216,3 +218,10 @@ def iterate_reproduction_commands(state: RunState) -> Iterator[str]:
         yield f"git checkout --detach {state.head}"
     yield from dict.fromkeys(receipt.command for receipt in state.get_baseline_receipts().values())
     yield f"orchestrate replay {shlex.quote(run.run)} --offline"
+
+
+def _build_words(said: PersonWords) -> run_report_model.ReportedWords:
+    reached = ""
+    if said.session is not None:
+        reached = f"{said.session}, {'in its brief' if said.turn is None else f'after turn {said.turn}'}"
+    return run_report_model.ReportedWords(task=said.task, by=said.by, text=said.text, reached=reached)

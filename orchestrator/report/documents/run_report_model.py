@@ -128,6 +128,20 @@ class ReportedTask(ReadModel):
         return self.status.word
 
 
+class ReportedWords(ReadModel):
+    """What a person said to a task; `reached` tells where it was heard, empty if nobody did."""
+
+    task: str
+    by: str
+    text: str
+    reached: str
+
+    @property
+    def reached_text(self) -> str:
+        """Where it was heard, in words."""
+        return self.reached or "nobody: no conversation about the task took place after it"
+
+
 class RunReport(RunFields, schema="orchestrate.run-report/1"):
     """The output of `report --data`, of which all forms of the report are made: the result with everything behind it.
 
@@ -139,6 +153,7 @@ class RunReport(RunFields, schema="orchestrate.run-report/1"):
     started_at: str
     last_at: str | None
     iterations_judged: tuple[IterationVerdict, ...]
+    words: tuple[ReportedWords, ...] = ()
     timeline: tuple[ReportedInterval, ...]
     tasks_by_tree: tuple[ReportedTask, ...]
     contract_receipts: tuple[ReportedReceipt, ...]

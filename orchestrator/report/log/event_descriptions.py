@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import singledispatch
 from typing import TypeVar
 
-from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, verification, work
 from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.ids import QuestionId
@@ -13,6 +12,7 @@ from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead, format_count
+from orchestrator.report.log.command_subjects import FINISHES, describe_command_subject
 from orchestrator.report.log.session_descriptions import describe_session_event
 from orchestrator.report.log.session_descriptions import shorten_model_name as shorten_model_name
 from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
@@ -96,6 +96,12 @@ def _(event: work.TaskCreated) -> str:
     after = add_lead(" after ", ", ".join(spec.depends_on))
     grants = add_lead(", may change ", format_grants(spec.grants))
     return f"{spec.kind} task: {spec.title}{after}{grants}"
+
+
+@describe_event.register
+def _(event: people.WordsDelivered) -> str:
+    where = "in its brief" if event.turn is None else f"after turn {event.turn}"
+    return f"{event.session} is told what a person said ({', '.join(event.words)}) {where}"
 
 
 @describe_event.register
@@ -313,29 +319,10 @@ def _(event: run.RunPaused) -> str:
     return f"{word}: {event.reason}"
 
 
-_FINISHES = "what is running is finished, nothing new begins"
-_STOP_WORDS = {
-    "drain": f": {_FINISHES}",
-    "interrupt": " at once",
-    "terminate": " at once",
-}
-
-
 @describe_event.register
 def _(event: people.CommandTaken) -> str:
-    subject, refusal = _describe_command_subject(event.command), add_lead(", refused: ", event.refused)
+    subject, refusal = describe_command_subject(event.command), add_lead(", refused: ", event.refused)
     return f"{event.by} says {event.command.do}{subject}{refusal}"
-
-
-def _describe_command_subject(command: Command) -> str:
-    match command:
-        case AddCriterion():
-            return f" {command.criterion.id}: {command.criterion.text}"
-        case DropCriterion():
-            return f" {command.id}"
-        case StopCall():
-            return f" {command.session}{add_lead(': ', command.reason)}"
-    return _STOP_WORDS.get(getattr(command, "how", ""), "")
 
 
 def describe_event_with_questions(event: Event, question_ids: Mapping[str, QuestionId]) -> str:
@@ -376,7 +363,7 @@ _SENT = {True: "sent", False: "not sent", None: "may have been sent"}
 _describe(run.Noticed, lambda event: f"{event.level}: {event.text}")
 _describe(run.CheckStarted, lambda event: f"testing {event.tree[:12]} for {event.purpose}")
 _describe(run.BaselineRecorded, lambda event: "baseline recorded")
-_describe(run.RunDraining, lambda event: f"stopping: {_FINISHES}; press Ctrl-C again to stop at once")
+_describe(run.RunDraining, lambda event: f"stopping: {FINISHES}; press Ctrl-C again to stop at once")
 _describe(run.EffectAbandoned, lambda event: f"{event.key}: {event.reason}")
 _describe(run.PrOpened, lambda event: f"pull request {event.ref} on {event.forge}: {event.url}")
 _describe(run.RunEnded, lambda event: f"ended {event.outcome}: {event.reason}")

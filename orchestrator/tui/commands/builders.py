@@ -70,6 +70,18 @@ def build_retries(selected: SelectedSubjects, state: RunState, note: str = "") -
     return [commands.Retry(task=TaskId(task), note=note) for task in tasks]
 
 
+def build_words(selected: SelectedSubjects, state: RunState, note: str = "") -> list[Command]:
+    """Say something to whoever works on each chosen task.
+
+    Raises:
+        UsageProblem: no task is chosen, or there are no words.
+    """
+    if not note.strip():
+        raise UsageProblem("there are no words to say")
+    tasks = require_names(_list_tasks(selected, state), "task")
+    return [commands.Tell(task=TaskId(task), note=note) for task in tasks]
+
+
 def _require_answered(selected: SelectedSubjects, state: RunState) -> None:
     """Refuse to retry a task that asks whether it may land: it is to be sent back or rejected."""
     for task in _list_tasks(selected, state):
@@ -233,6 +245,7 @@ KEY_ACTIONS: Mapping[str, KeyAction] = {
     "reject": KeyAction(build_rejections, "Reject; why? It is kept, and goes to whoever asked", "may"),
     "pause": KeyAction(build_pause_or_continue, "Pause"),
     "retry": KeyAction(build_retries, "Try again; what is to be known this time? It goes to the worker", "may"),
+    "tell": KeyAction(build_words, "Say what? It is told before the next turn, as your word", "must"),
     "give-up": KeyAction(build_cancellations, "Leave out; why? It is shown in reports and pull requests", "", "must"),
     "stop-call": KeyAction(build_call_stops, "Stop what it waits for"),
     "hold": KeyAction(build_shard_holds, "Hold or release"),

@@ -248,6 +248,7 @@ _BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
     "question": _build_answers,
     "task": _build_retries,
     "subtree": _build_cancellation,
+    "listener": partial(_build_as_by_key, "task", builders.build_words),
     "call": partial(_build_as_by_key, "task", builders.build_call_stops),
     "criterion": _build_criterion,
     "criterion-id": _build_criterion_drop,

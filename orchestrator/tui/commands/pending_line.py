@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from orchestrator.domain.commands import definitions as commands
 from orchestrator.domain.commands.answers import Answer
-from orchestrator.domain.commands.definitions import Command, Pause, Stop, StopCall
+from orchestrator.domain.commands.definitions import Command, Pause, Stop, StopCall, Tell
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count, join_limited
@@ -174,7 +174,7 @@ class UndoQueue:
 _TICK_S = 1 / 4
 _WAKE_S = 20.0
 """Until a command is taken, an engine is looked for so often; one needs some seconds to come up."""
-_WAKES_NOBODY = (Pause, Stop, StopCall)
+_WAKES_NOBODY = (Pause, Stop, StopCall, Tell)
 _MOST_WAKES = 3
 NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orchestrate resume RUN tells what is wrong"
 

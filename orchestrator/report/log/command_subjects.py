@@ -1,0 +1,27 @@
+"""Describe what a command of a person is about."""
+
+from orchestrator.domain.commands.definitions import AddCriterion, Command, DropCriterion, StopCall, Tell
+from orchestrator.domain.text.listing import add_lead
+from orchestrator.domain.text.sanitization import to_one_line
+
+_WORDS_CHARS = 200
+FINISHES = "what is running is finished, nothing new begins"
+_STOP_WORDS = {
+    "drain": f": {FINISHES}",
+    "interrupt": " at once",
+    "terminate": " at once",
+}
+
+
+def describe_command_subject(command: Command) -> str:
+    """Return what a command is about behind a blank or colon; empty where its name says all."""
+    match command:
+        case AddCriterion():
+            return f" {command.criterion.id}: {command.criterion.text}"
+        case DropCriterion():
+            return f" {command.id}"
+        case Tell():
+            return f" {command.task}: {to_one_line(command.note, _WORDS_CHARS)}"
+        case StopCall():
+            return f" {command.session}{add_lead(': ', command.reason)}"
+    return _STOP_WORDS.get(getattr(command, "how", ""), "")
