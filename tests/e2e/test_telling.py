@@ -68,6 +68,7 @@ def test_words_survive_a_kill_and_are_told_once(tmp_path: Path) -> None:
     assert [name for delivered in list_delivered(run) for name in delivered.words] == ["w1", "w2"]
 
 
+@pytest.mark.extended
 def test_words_that_nobody_could_hear_are_refused(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=0)
     run.says(*run.words)
