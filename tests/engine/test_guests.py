@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 
 from orchestrator.app.run_execution import RunExit, run_goal
+from orchestrator.domain.commands.definitions import Tell
+from orchestrator.domain.event.people import WordsDelivered
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, ModelReplied, SessionStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import EndCause, Exit, TaskStatus
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
-from tests.running.goals import Bench, status
+from orchestrator.run_control.control import send_command
+from tests.running.goals import Bench, When, status
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_is_done, plans, reviews
 
@@ -99,6 +103,26 @@ async def test_what_does_not_work_has_a_name(
     task = ended.state.tasks[TaskId("triple")]
     assert (end.exit, task.cause) == (exit_, cause)
     assert words in end.detail
+
+
+async def test_what_a_person_says_stands_in_the_brief_of_the_next_attempt(bench: Bench) -> None:
+    def tell_second(_event: AttemptStarted) -> None:
+        state = StateDirectory.locate_for(bench.repository, str(bench.root / "state"))
+        send_command(state.find_run(None), Tell(task=TaskId("two"), note="keep it short"))
+
+    drafts = [plans("root", {"key": "one"}, {"key": "two", "depends_on": ["one"]})]
+    items = [*drafts, reviews("one"), reviews("two"), *planner_is_done(), judges()]
+    script = 'sleep 1; echo "$1" | grep "keep it short" > two.txt; date +%N > "n$(date +%N).txt"; exit 0'
+    flags = {"run": {"max_workers": 1, "max_attempts": 1}, **shell(script)}
+    options = bench.options(items, **flags)
+    roles = {**options.flags["roles"], "worker": {"engine": "tool", "model": ""}}
+    ended = await run_goal(
+        replace(options, flags={**options.flags, "roles": roles}), "x", When("attempt.started", tell_second)
+    )
+    assert status(ended, "two") == TaskStatus.MERGED
+    (delivered,) = list_events(ended, WordsDelivered)
+    assert (delivered.task, delivered.turn) == ("two", None)
+    assert git(bench.repository, "show", f"{ended.state.run.branch}:two.txt") == "keep it short"
 
 
 async def test_a_guest_without_its_credentials_is_not_begun(bench: Bench) -> None:

@@ -6,7 +6,7 @@ off begins its attempt again, from the files that the attempt began with.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from uuid import uuid4
 
@@ -18,6 +18,7 @@ from orchestrator.agent.guests.program import build_guest_command, find_missing_
 from orchestrator.agent.history import restore_session
 from orchestrator.agent.model_calls import build_call_failure
 from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.agent.words import take_words
 from orchestrator.config.engines import EngineSettings
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message
@@ -74,18 +75,23 @@ async def run_guest_session(spec: GuestSpec, ledger: Ledger, budget: RunBudget) 
         raise ValueError(f"the guest {spec.session.id} has no workspace")
     restored = await restore_session(ledger, spec.session.id)
     if restored is None:
-        await _start_session(spec, ledger)
+        spec = await _start_session(spec, ledger)
     elif restored.ended is not None:
         if restored.tree is not None:
             await workspace.restore_tree(restored.tree)
         words = [turn.text for turn in restored.conversation.turns]
         return _build_result(GuestEnd(restored.ended, restored.detail), words)
-    turns = len(restored.conversation.turns) if restored else 0
+    turns = 0
+    if restored is not None:
+        turns = len(restored.conversation.turns)
+        spec = replace(spec, session=replace(spec.session, brief=restored.conversation.brief))
     return await _GuestConversation(spec, ledger, budget, workspace, turns).hold_conversation()
 
 
-async def _start_session(spec: GuestSpec, ledger: Ledger) -> None:
-    session = spec.session
+async def _start_session(spec: GuestSpec, ledger: Ledger) -> GuestSpec:
+    """Record the beginning, and return what to begin with: what people have said so far stands in the brief."""
+    words, delivered = take_words(spec.session, ledger)
+    session = replace(spec.session, brief="\n\n".join(filter(None, (spec.session.brief, words))))
     started = SessionStarted(
         task=session.task,
         session=session.id,
@@ -95,7 +101,8 @@ async def _start_session(spec: GuestSpec, ledger: Ledger) -> None:
         system=await ledger.store_text(ledger.redact_text(session.system)),
         brief=await ledger.store_text(ledger.redact_text(session.brief)),
     )
-    await ledger.append(started)
+    await ledger.append(started, *delivered)
+    return replace(spec, session=session)
 
 
 class _GuestConversation:
