@@ -11,11 +11,15 @@ import click
 
 from orchestrator.cli.arguments import common_options, repository_options
 from orchestrator.cli.output import print_message
+from orchestrator.domain.ids import LATEST_RUN, find_named_runs
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
 from worktrees.errors import GitError
 from worktrees.repositories.discovery import find_checkout
+
+_SHOWN_RUNS = 8
+"""At most so many runs are listed where a name fits several."""
 
 
 def find_checkout_root(path: Path) -> Path:
@@ -48,12 +52,32 @@ def list_state_directories(state: str) -> list[StateDirectory]:
     return StateDirectory.list_all(state or _read_configured_state(os.environ))
 
 
+def find_run_anywhere(wanted: str, state: str) -> RunDirectory:
+    """Return the one run of any repository that a name fits, as `StateDirectory.find_run` does for one repository.
+
+    Raises:
+        UsageProblem: there is none, or more than one.
+    """
+    runs = [run for states in list_state_directories(state) for run in states.list_runs()]
+    names = set(find_named_runs(wanted, [run.run for run in runs]))
+    found = [run for run in runs if run.run in names]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageProblem(f"{wanted!r} is no run of any repository; orchestrate runs lists them")
+    listed = ", ".join(f"{run.run} ({run.path.parents[1].name})" for run in found[:_SHOWN_RUNS])
+    raise UsageProblem(f"{wanted!r} fits more than one run: {listed}")
+
+
 def pass_run_directory(function: Callable[..., None]) -> Any:  # noqa: ANN401
     """Give a verb RUN, --repo, --state and --json, and pass it the run as `directory`: the latest if not named."""
 
     @wraps(function)
     def run_verb(run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
-        function(find_state_directory(repo, state).find_run(run), **given)
+        if run is not None and run != LATEST_RUN and repo == Path() and find_project_root(repo) is None:
+            function(find_run_anywhere(run, state), **given)
+        else:
+            function(find_state_directory(repo, state).find_run(run), **given)
 
     return click.argument("run", required=False)(common_options(run_verb))
 

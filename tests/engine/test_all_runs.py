@@ -36,6 +36,8 @@ def test_runs_of_two_repositories_stand_in_one_list_the_latest_first_and_labels_
     assert (shop["word"], shop["summary"]["done"], shop["summary"]["total"]) == ("done", 1, 1)
     narrowed = orchestrate("runs", "-q", "--label", "team=web", "--state", tmp_path / "state", cwd=tmp_path)
     assert narrowed.out.split() == [shop["run"]]
+    outside = orchestrate("status", shop["run"][-4:], "--json", "--state", tmp_path / "state", cwd=tmp_path)
+    assert outside.json["run"] == shop["run"]
     asked = orchestrate("inbox", "--all", "--state", tmp_path / "state", cwd=tmp_path).out
     assert bank["run"] in asked
     assert shop["run"] not in asked
