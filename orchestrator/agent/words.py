@@ -19,5 +19,5 @@ def take_words(spec: SessionSpec, ledger: Ledger, turn: int | None = None) -> tu
     if not found:
         return "", []
     names = tuple(one.id for one in found)
-    event = WordsDelivered(task=spec.task, session=spec.id, turn=turn, words=names)
+    event = WordsDelivered(task=spec.task, session=spec.id, turn=turn, word_ids=names)
     return ledger.redact_text(format_words(found)), [event]

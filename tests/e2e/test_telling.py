@@ -27,7 +27,7 @@ def test_words_reach_a_worker_in_the_middle_of_its_work_before_its_next_turn(tmp
     run.wake()
     run.wait_for_the_end()
     (delivered,) = list_delivered(run)
-    assert (delivered.task, delivered.turn, delivered.words) == ("a", 0, ("w1",))
+    assert (delivered.task, delivered.turn, delivered.word_ids) == ("a", 0, ("w1",))
     events = run.events()
     turn = next(one for one in events if isinstance(one.event, TurnEnded) and one.event.session == delivered.session)
     assert WORDS in turn.event.nudge
@@ -65,7 +65,7 @@ def test_words_survive_a_kill_and_are_told_once(tmp_path: Path) -> None:
     run.says("resume", "latest", "--detach")
     run.wake()
     run.wait_for_the_end()
-    assert [name for delivered in list_delivered(run) for name in delivered.words] == ["w1", "w2"]
+    assert [name for delivered in list_delivered(run) for name in delivered.word_ids] == ["w1", "w2"]
 
 
 @pytest.mark.extended

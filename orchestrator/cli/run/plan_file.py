@@ -52,34 +52,30 @@ def read_plan_file(file: Path, limits: PlanLimits) -> Plan:
 def edit_plan(plan: Plan, limits: PlanLimits, goal: str) -> Plan:
     """Let a person edit a plan in `$VISUAL` or `$EDITOR` until it may be carried out, and return it.
 
+    On a terminal the editor comes back as long as the person goes on changing a plan that is wrong.
+
     Raises:
         UsageProblem: the file is empty now, or wrong and nobody is there to mend it; what was written is kept.
     """
     file = Path(tempfile.mkdtemp(prefix="orchestrate-plan-"), "plan.toml")
     file.write_text(_HELP + render_plan(plan), encoding="utf-8")
+    before = b""
     while True:
         click.edit(filename=str(file))
-        if not file.read_text(encoding="utf-8", errors="replace").strip():
+        text = file.read_bytes()
+        if not text.strip():
             raise UsageProblem("the plan is empty: nothing was begun")
         try:
             edited = read_plan_file(file, limits)
         except UsageProblem as problem:
-            _offer_editor_again(problem, file, goal)
+            print_message(str(problem))
+            if text == before or not sys.stdin.isatty():
+                _keep_file(file, goal)
+            before = text
         else:
             file.unlink()
             file.parent.rmdir()
             return edited
-
-
-def _offer_editor_again(problem: UsageProblem, file: Path, goal: str) -> None:
-    """Return to go on editing.
-
-    Raises:
-        UsageProblem: nobody is there, or wants to; it says how to go on with the file.
-    """
-    print_message(str(problem))
-    if not sys.stdin.isatty() or not click.confirm("Edit it again?", default=True, err=True):
-        _keep_file(file, goal)
 
 
 def _keep_file(file: Path, goal: str) -> NoReturn:

@@ -32,7 +32,7 @@ class WordsDelivered(Event, kind="words.delivered"):
 
     session: SessionId
     turn: int | None = None
-    words: tuple[str, ...]
+    word_ids: tuple[str, ...]
 
 
 class ApprovalRequested(Event, kind="approval.requested"):

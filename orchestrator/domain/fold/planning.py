@@ -52,7 +52,7 @@ def _(event: people.PlanGiven, state: RunState) -> None:
 
 @apply_planning_event.register
 def _(event: people.WordsDelivered, state: RunState) -> None:
-    for name in event.words:
+    for name in event.word_ids:
         heard = {"session": event.session, "turn": event.turn}
         state.goal.words[name] = state.goal.words[name].model_copy(update=heard)
 

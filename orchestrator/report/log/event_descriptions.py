@@ -101,7 +101,7 @@ def _(event: work.TaskCreated) -> str:
 @describe_event.register
 def _(event: people.WordsDelivered) -> str:
     where = "in its brief" if event.turn is None else f"after turn {event.turn}"
-    return f"{event.session} is told what a person said ({', '.join(event.words)}) {where}"
+    return f"{event.session} is told what a person said ({', '.join(event.word_ids)}) {where}"
 
 
 @describe_event.register
