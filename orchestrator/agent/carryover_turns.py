@@ -23,6 +23,7 @@ from orchestrator.agent.history import Carryover, SessionHistory
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tool_execution import SessionHooks, ToolExecutor
 from orchestrator.agent.turn import Turn
+from orchestrator.agent.words import repeat_words
 from orchestrator.domain.chat import Message
 from orchestrator.domain.event.work import ContextFilled, ConversationCarriedOver, TurnEnded
 from orchestrator.domain.ids import TreeId
@@ -138,7 +139,8 @@ class CarryoverTurns:
     async def _carry_over(self, report: CarryoverReport | None, notice: str = "", *ended: TurnEnded) -> None:
         text = report.text if report else self._summarize()
         words = write_carryover(self.spec.prompts, text, self._window, is_by_harness=report is None)
-        words = self._ledger.redact_text("\n\n".join(filter(None, (words, notice))))
+        said = repeat_words(self.spec, self._ledger)
+        words = self._ledger.redact_text("\n\n".join(filter(None, (words, said, notice))))
         carried = ConversationCarriedOver(
             task=self.spec.task,
             session=self.spec.id,

@@ -13,7 +13,7 @@ _LEAD = "The person who follows the run says, and it counts as part of your orde
 
 
 class PersonWords(FrozenModel):
-    """Words to whoever works on a task. `session` is the conversation that they reached, None as long as none.
+    """Words to whoever works on a task. `session` is the latest conversation that was told, None as long as none.
 
     They stand in the brief of that conversation, or after its turn `turn`.
     """

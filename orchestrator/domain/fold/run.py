@@ -263,10 +263,10 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.SessionStarted, state: RunState) -> None:
-    attempts = state.tasks[event.task].attempts if event.task in state.tasks else ()
-    state.sessions[event.session] = SessionState(
-        session=event.session, role=event.role, task=event.task, model=event.model, attempt=len(attempts)
-    )
+    number = len(state.tasks[event.task].attempts) if event.task in state.tasks else 0
+    began = SessionState(session=event.session, role=event.role, task=event.task, model=event.model, attempt=number)
+    opening = {"continues": event.continues, "until": event.turn}
+    state.sessions[event.session] = began.model_copy(update=opening)
 
 
 @apply_run_event.register

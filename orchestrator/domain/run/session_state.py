@@ -15,7 +15,7 @@ class SessionState(FrozenModel):
 
     `attempt` is the number of the task's latest attempt when it began, 0 before the first. `tree` is its workspace
     after the last turn that has one. `spent` is what its replies cost, `at_risk` what calls may have cost that
-    ended without one.
+    ended without one. It goes on from the session that it `continues`, up to and with turn `until` if that is given.
     """
 
     session: SessionId
@@ -28,6 +28,8 @@ class SessionState(FrozenModel):
     carryovers: int = 0
     ended: Exit | None = None
     attempt: int = 0
+    continues: SessionId | None = None
+    until: int | None = None
     tree: TreeId | None = None
     spent: Usage = Field(default_factory=Usage)
     at_risk: Usage = Field(default_factory=Usage)
