@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.people import PlanGiven
+from orchestrator.domain.planning.plan_toml import read_plan
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import read_all_events
@@ -16,6 +17,7 @@ from tests.running.scripts import judges, planner_ends, plans, reviews, worker_e
 pytestmark = pytest.mark.sandbox
 TWO = [plans("root", {"key": "a"}, {"key": "b"})]
 WORK = [writes("a", "a.txt", "a\n"), worker_ends("a"), reviews("a"), planner_ends(), judges()]
+WORK_ON_B = [writes("b", "b.txt", "b\n"), worker_ends("b"), reviews("b")]
 FILE = """rationale = "mine"
 
 [[tasks]]
@@ -30,7 +32,7 @@ def type_words(home: Path, verb: str, *words: str, editor: str = "") -> Finished
     program = home / "editor"
     program.write_text(f"#!/bin/sh\n{editor}\n")
     program.chmod(0o755)
-    model = write_script(home / "script.json", [*TWO, *WORK] if verb == "plan" else WORK)
+    model = write_script(home / "script.json", [*TWO, *WORK, *WORK_ON_B] if verb == "plan" else WORK)
     repo = home / "repo" if (home / "repo").exists() else calculator(home / "repo")
     models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
     where = ("--repo", str(repo), "--state", str(home / "state"))
@@ -59,7 +61,7 @@ def test_a_plan_is_edited_and_the_run_carries_out_what_the_person_left_of_it(tmp
 def test_a_broken_edit_is_refused_at_its_line_and_what_was_written_is_kept(tmp_path: Path) -> None:
     done = type_words(tmp_path, "plan", "--edit", editor=f"printf '%s' '{FILE}kind = leaf' > \"$1\"")
     assert done.code == 2
-    kept = Path(done.err.partition("mend ")[2].partition(",")[0])
+    kept = Path(done.err.rpartition("--plan ")[2].strip())
     assert f"{kept}:7: " in done.err
     assert kept.read_text() == f"{FILE}kind = leaf"
     assert not list((tmp_path / "state").glob("*/runs/*"))
@@ -70,6 +72,25 @@ def test_a_plan_that_breaks_a_rule_is_refused_at_the_line_of_its_task(tmp_path: 
     file.write_text(FILE + '\n[[tasks]]\nkey = "b"\ntitle = "b"\noutcome = "b"\ndepends_on = ["ghost"]\n')
     done = type_words(tmp_path, "run", "--plan", str(file))
     assert (done.code, f"{file}:8: task 'b' depends on 'ghost', which is not in the plan" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("editor", "message"), [(":", "type --yes with --edit"), ("exit 1", "name an editor in $VISUAL")]
+)
+def test_an_unchanged_plan_or_a_failing_editor_begins_nothing_and_the_plan_is_kept(
+    tmp_path: Path, editor: str, message: str
+) -> None:
+    done = type_words(tmp_path, "plan", "--edit", editor=editor)
+    assert (done.code, message in done.err) == (2, True), done.err
+    kept = Path(done.err.rpartition("--plan ")[2].strip())
+    assert [draft.key for draft in read_plan(kept.read_text()).tasks] == ["a", "b"]
+    assert not list((tmp_path / "state").glob("*/runs/*"))
+
+
+def test_an_unchanged_plan_is_run_with_yes(tmp_path: Path) -> None:
+    done = type_words(tmp_path, "plan", "--edit", "--yes", editor=":")
+    assert done.code == 0, done.err
+    assert {*read_state(find_journal(tmp_path)).tasks} == {"root", "a", "b"}
 
 
 def test_an_empty_plan_begins_nothing(tmp_path: Path) -> None:

@@ -35,24 +35,28 @@ from orchestrator.project.options import Options
 @contract_options
 @gate_option
 @click.option("--edit", "is_edited", is_flag=True, help="Edit the plan in your editor, and run it.")
+@click.option("--yes", "is_agreed", is_flag=True, help="With --edit: run the plan also if you leave it unchanged.")
 @detach_option
 @config_options
 @json_option
-def plan_command(goal: str, *, is_edited: bool, **given: Unpack[VerbArguments]) -> None:
+def plan_command(goal: str, *, is_edited: bool, is_agreed: bool, **given: Unpack[VerbArguments]) -> None:
     """Plan GOAL and print the plan; nothing is changed. Branches are divided further during a run.
 
     With --edit the plan is shown in `$VISUAL` or `$EDITOR` and checked; the run that begins then has it as its first.
+    A plan that you leave unchanged is run only with --yes.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
     orchestrate plan "split the settings module" --edit
     """
+    if is_agreed and not is_edited:
+        raise click.UsageError("--yes goes with --edit: without it nothing is run")
     if not is_edited:
         print_plan(build_options(given), goal, given["as_json"])
         return
     from orchestrator.cli.run.plan_run import edit_and_run
 
-    edit_and_run(goal, given)
+    edit_and_run(goal, given, is_agreed)
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:

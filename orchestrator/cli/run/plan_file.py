@@ -1,7 +1,9 @@
 """Plans that people give: read from a file, or edited in their editor, and checked as those of planners are."""
 
+import shlex
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -49,21 +51,24 @@ def read_plan_file(file: Path, limits: PlanLimits) -> Plan:
     return plan
 
 
-def edit_plan(plan: Plan, limits: PlanLimits, goal: str) -> Plan:
+def edit_plan(plan: Plan, limits: PlanLimits, goal: str, is_agreed: bool) -> Plan:
     """Let a person edit a plan in `$VISUAL` or `$EDITOR` until it may be carried out, and return it.
 
-    On a terminal the editor comes back as long as the person goes on changing a plan that is wrong.
+    On a terminal the editor comes back as long as the person goes on changing a plan that is wrong. A plan that was
+    left as it is begins nothing, unless `is_agreed`.
 
     Raises:
-        UsageProblem: the file is empty now, or wrong and nobody is there to mend it; what was written is kept.
+        UsageProblem: the file is empty now, or nothing may begin with it; what was written is kept.
     """
     file = Path(tempfile.mkdtemp(prefix="orchestrate-plan-"), "plan.toml")
-    file.write_text(_HELP + render_plan(plan), encoding="utf-8")
+    shown = (_HELP + render_plan(plan)).encode()
+    file.write_bytes(shown)
     before = b""
     while True:
-        click.edit(filename=str(file))
+        _open_editor(file, goal)
         text = file.read_bytes()
         if not text.strip():
+            _remove_file(file)
             raise UsageProblem("the plan is empty: nothing was begun")
         try:
             edited = read_plan_file(file, limits)
@@ -72,14 +77,30 @@ def edit_plan(plan: Plan, limits: PlanLimits, goal: str) -> Plan:
             if text == before or not sys.stdin.isatty():
                 _keep_file(file, goal)
             before = text
-        else:
-            file.unlink()
-            file.parent.rmdir()
-            return edited
+            continue
+        if text == shown and not is_agreed:
+            print_message("the plan was not changed; to run a plan as it is, type --yes with --edit")
+            _keep_file(file, goal)
+        _remove_file(file)
+        return edited
+
+
+def _open_editor(file: Path, goal: str) -> None:
+    try:
+        click.edit(filename=str(file))
+    except click.ClickException as error:
+        print_message(f"{error.message}; name an editor in $VISUAL or $EDITOR")
+        _keep_file(file, goal)
+
+
+def _remove_file(file: Path) -> None:
+    """Remove the file and its folder, unless the editor left something of its own there."""
+    file.unlink()
+    with suppress(OSError):
+        file.parent.rmdir()
 
 
 def _keep_file(file: Path, goal: str) -> NoReturn:
-    words = goal if len(goal.splitlines()) == 1 else "GOAL"
-    raise UsageProblem(
-        f"nothing was begun; what you wrote is kept: mend {file}, then: orchestrate run {words!r} --plan {file}"
-    )
+    words = shlex.quote(goal) if len(goal.splitlines()) == 1 else "GOAL"
+    go_on = f"orchestrate run {words} --plan {shlex.quote(str(file))}"
+    raise UsageProblem(f"nothing was begun; the plan is kept in {file}; to run it: {go_on}")

@@ -22,8 +22,8 @@ from orchestrator.project.options import Options, load_project_context
 from orchestrator.run_control.control import RunLocation
 
 
-def edit_and_run(goal: str, given: VerbArguments) -> NoReturn:
-    """Plan a goal, let the person edit the plan, and run it.
+def edit_and_run(goal: str, given: VerbArguments, is_agreed: bool) -> NoReturn:
+    """Plan a goal, let the person edit the plan, and run it; with `is_agreed` also an unchanged one.
 
     Raises:
         UsageProblem: there is nothing to plan, or the person did not finish.
@@ -34,7 +34,7 @@ def edit_and_run(goal: str, given: VerbArguments) -> NoReturn:
         proposed = anyio.run(plan_goal, options, goal, progress.on_event_recorded).plan
     if not isinstance(proposed, Plan):
         raise UsageProblem(f"there is nothing to edit: {proposed.summary}")
-    plan = edit_plan(proposed, limits, goal)
+    plan = edit_plan(proposed, limits, goal, is_agreed)
     run_with_engine(partial(create_planned_run, options, goal, PlanGiven(plan=plan, proposed=proposed)), given)
 
 
