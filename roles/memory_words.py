@@ -9,7 +9,9 @@ from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.memory import build_note_tool, build_search_memory_tool
 from orchestrator.config.memory import MemorySettings
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.memory.entry import OWN_CHANGE, GuideProposal
+from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.memory.index import format_entry, format_index, format_notes, keep_first_lines, search_entries
 from orchestrator.ports.ledger import Ledger
@@ -71,12 +73,22 @@ def _list_evidence_lines(spec: SessionSpec, ledger: Ledger, max_chars: int) -> l
     lines = [f"- {state.run.base[:12]}: the commit that this run began from"]
     if spec.role != "planner":
         lines.append(f"- {OWN_CHANGE}: your own change, once it has landed")
-    receipts = list(state.get_baseline_receipts().values())
     shown = []
-    for receipt in receipts[:_MAX_RECEIPTS]:
+    for receipt in _list_baseline_receipts(spec, state)[:_MAX_RECEIPTS]:
         line = f"- {receipt.key}: `{receipt.command}` on that commit: {receipt.outcome_text}"
         shown.append(to_one_line(line, _MAX_LINE_CHARS))
     return [*lines, *keep_first_lines(shown, max_chars)]
+
+
+def _list_baseline_receipts(spec: SessionSpec, state: RunState) -> list[Receipt]:
+    """Return what the gates said about the base; for a planner, only if its round began after they had said it.
+
+    A first round begins beside them. Its brief would depend on which of the two is faster, and so would a replay of it.
+    """
+    task = state.tasks.get(spec.task)
+    if spec.role == "planner" and task is not None and not task.began_with_baseline:
+        return []
+    return list(state.get_baseline_receipts().values())
 
 
 def build_memory_tools(ledger: Ledger, task: TaskId, settings: MemorySettings) -> list[AnyTool]:

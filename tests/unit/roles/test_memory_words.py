@@ -11,11 +11,14 @@ from orchestrator.agent.tools.memory import build_note_tool
 from orchestrator.config.layers import load_config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event.memory import GuideRead, NoteTaken
+from orchestrator.domain.event.run import BaselineRecorded
+from orchestrator.domain.event.work import PlanningStarted
 from orchestrator.domain.ids import ROOT_TASK, SessionId
 from orchestrator.domain.memory.entry import NoteKind
 from orchestrator.journal.journal import Journal
 from prompts import SHIPPED_PROMPTS
 from roles.memory_words import add_memory_words
+from tests.running.goal_events import checked
 from tests.running.role_bench import open_role_journal
 from tests.unit.memory.test_index import entry
 
@@ -66,6 +69,17 @@ async def test_all_but_verifiers_are_told_the_guide_and_notes_only_who_works(
 async def test_a_conversation_that_goes_on_is_not_told_again_and_can_search(journal: Journal) -> None:
     spec = open_brief(journal, "worker", SessionId("before"))
     assert (spec.brief, list(spec.tools)) == ("the task", ["search_memory"])
+
+
+@pytest.mark.parametrize("is_known_before", [True, False])
+async def test_a_planner_is_told_of_the_gates_only_where_its_round_began_after_them(
+    journal: Journal, is_known_before: bool
+) -> None:
+    """A first round begins beside the gates: what it is told may not depend on which of the two is faster."""
+    known, planning = [checked("k1"), BaselineRecorded(receipts=("k1",))], PlanningStarted(task=ROOT_TASK, round=1)
+    await journal.append(*([*known, planning] if is_known_before else [planning, *known]))
+    assert ("- k1: " in open_brief(journal, "planner").brief) == is_known_before
+    assert "- k1: " in open_brief(journal, "worker").brief
 
 
 async def use(tool: AnyTool, **arguments: object) -> str:
