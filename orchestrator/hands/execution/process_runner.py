@@ -14,6 +14,8 @@ from orchestrator.hands.sandbox.backend import ExecutionRequest
 from orchestrator.ports.hands import CommandEnding, CommandResult
 
 _DETAIL_BYTES = 4_000
+_SHORT_S = 0.03
+"""A command that takes no longer is not looked at while it runs: most of an agent's commands are such."""
 
 
 class RunningCommand(Protocol):
@@ -95,8 +97,22 @@ _LATE = "late"
 
 
 async def _watch(command: RunningCommand, output: OutputPipe, timeout_s: float, bounds: ResourceBounds) -> str:
-    """Wait until the command ends or exceeds a limit; return `_LATE`, the violation in words, or ""."""
-    violation, limit = "", anyio.CancelScope()
+    """Wait until the command ends or exceeds a limit; return `_LATE`, the violation in words, or "".
+
+    Of a short command nothing is looked at: its output is in the pipe when it ends.
+    """
+    await command.wait_until_started()
+    deadline = anyio.current_time() + timeout_s
+    with anyio.move_on_after(min(_SHORT_S, timeout_s)):
+        await command.wait_until_exited()
+        return ""
+    return await _watch_long_command(command, output, deadline, bounds)
+
+
+async def _watch_long_command(
+    command: RunningCommand, output: OutputPipe, deadline: float, bounds: ResourceBounds
+) -> str:
+    violation, limit = "", anyio.CancelScope(deadline=deadline)
     try:
         async with anyio.create_task_group() as group:
 
@@ -111,9 +127,7 @@ async def _watch(command: RunningCommand, output: OutputPipe, timeout_s: float, 
                 group.cancel_scope.cancel()
 
             group.start_soon(copy_output)
-            await command.wait_until_started()
             group.start_soon(stop_over_limit)
-            limit.deadline = anyio.current_time() + timeout_s
             with limit:
                 await command.wait_until_exited()
             group.cancel_scope.cancel()

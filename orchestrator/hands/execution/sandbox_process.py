@@ -7,6 +7,7 @@ gone. So a result is only given once nothing of the sandbox can write any more.
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -68,8 +69,8 @@ class SandboxProcess(RunningCommand):
 
     async def wait_until_started(self) -> None:
         """Wait until the sandbox stands, open its usage reader, and let the command start."""
+        self.status_report += await _read_report(self.status)  # it comes last: the other report is complete by then
         await self._find_init_process()
-        self.status_report += await _read_report(self.status)
         outer, inner = _parse_child_pid(self.info_report), _parse_child_pid(self.status_report)
         if self.init_pidfd is not None and outer is not None and inner is not None:
             with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
@@ -78,16 +79,19 @@ class SandboxProcess(RunningCommand):
 
     async def _find_init_process(self) -> None:
         """Wait until bubblewrap reports the first process of the sandbox, and open a pidfd of it."""
-        while chunk := await _read_report(self.info):
+        self.info_report += b"".join(_read_available(self.info))
+        while (found := _parse_child_pid(self.info_report)) is None:
+            chunk = await _read_report(self.info)
+            if not chunk:
+                break
             self.info_report += chunk
-        found = _parse_child_pid(self.info_report)
         if found is not None:
             with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
                 self.init_pidfd = os.pidfd_open(found)
 
     async def wait_until_exited(self) -> None:
         """Wait until bubblewrap itself has exited."""
-        await anyio.wait_readable(self.bubblewrap_pidfd)
+        await _wait_for_exit(self.bubblewrap_pidfd)
 
     async def kill_command(self) -> None:
         """Kill all processes and wait until they are dead, at most 5 s for one that is stuck in the kernel."""
@@ -98,7 +102,7 @@ class SandboxProcess(RunningCommand):
             await self.wait_until_exited()
             self.was_killed = self.popen.wait() < 0
             if self.init_pidfd is not None:
-                await anyio.wait_readable(self.init_pidfd)
+                await _wait_for_exit(self.init_pidfd)
         self._open_gate()
         self._release_init_process()
 
@@ -255,6 +259,14 @@ def _open_pipe(own_stack: contextlib.ExitStack, child_stack: contextlib.ExitStac
 def _parse_child_pid(report: bytes) -> int | None:
     found = re.search(rb'"child-pid": (\d+)', report)
     return int(found[1]) if found else None
+
+
+async def _wait_for_exit(pidfd: int) -> None:
+    """Wait until a process has ended; return at once if it has."""
+    look = select.poll()
+    look.register(pidfd, select.POLLIN)
+    if not look.poll(0):
+        await anyio.wait_readable(pidfd)
 
 
 async def _read_report(source: int) -> bytes:
