@@ -30,6 +30,7 @@ from orchestrator.llm.litellm_adapter.reasoning import ReasoningWriter
 from orchestrator.llm.litellm_adapter.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
 from orchestrator.llm.litellm_adapter.skipped_work import (
     build_skipping_arguments,
+    remember_checked_schemas,
     skip_call_log,
     skip_cost_reports,
     skip_token_counts,
@@ -91,6 +92,7 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
     _meter_transports()
     skip_cost_reports(litellm)
     skip_token_counts(litellm)
+    remember_checked_schemas(litellm)
     gc.freeze()
     return litellm
 

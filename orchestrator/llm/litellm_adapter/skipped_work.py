@@ -3,10 +3,14 @@
 Costs are found by `pricing.py`, calls are recorded in the journal.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
+
+_SCHEMA_CHECK = "drop_non_python_regex_patterns"
+_MOST_SCHEMAS = 1_000
 
 
 def skip_call_log(litellm: Any) -> AbstractContextManager[None]:  # noqa: ANN401  a module
@@ -58,6 +62,36 @@ def skip_token_counts(litellm: Any) -> None:  # noqa: ANN401  a module
     load = getattr(litellm.main, "_load_default_encoding", None)
     if load is not None and hasattr(litellm.main, "_encoding_cache"):
         litellm.main._encoding_cache = _LateTokenizer(load)
+
+
+def remember_checked_schemas(litellm: Any) -> None:  # noqa: ANN401  a module
+    """Have litellm check the schema of a tool once: it walks those of all tools at every call, a tenth of its work."""
+    checking = getattr(litellm.litellm_core_utils.prompt_templates, "common_utils", None)
+    check = getattr(checking, _SCHEMA_CHECK, None)
+    if check is None:
+        return
+    remembered = _RememberedChecks(check)
+    for module in (checking, sys.modules.get("litellm.llms.openai.chat.gpt_transformation")):
+        if hasattr(module, _SCHEMA_CHECK):
+            setattr(module, _SCHEMA_CHECK, remembered)
+
+
+class _RememberedChecks:
+    """What was made of the latest schemas, by the very objects: nobody changes one once it was sent."""
+
+    def __init__(self, check: Callable[[Any], Any]) -> None:
+        self._check = check
+        self._results: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, schema: Any) -> Any:  # noqa: ANN401  as theirs
+        known = self._results.get(id(schema))
+        if known is not None and known[0] is schema:
+            return known[1]
+        if len(self._results) >= _MOST_SCHEMAS:
+            self._results.clear()
+        result = self._check(schema)
+        self._results[id(schema)] = (schema, result)
+        return result
 
 
 class _LateTokenizer:
