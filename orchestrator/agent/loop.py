@@ -220,7 +220,7 @@ class _Session:
         key = self._ledger.build_next_key(f"snapshot/{self._spec.id}/{turn}")
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": turn}
         async with record_effect(self._ledger, SnapshotTaking(**shared)) as taking:
-            snapshot = await workspace.take_snapshot(f"{self._spec.id} turn {turn}", anchor)
+            snapshot = await workspace.take_snapshot(f"{self._spec.id} turn {turn}", anchor, is_followed=True)
             taking.done = SnapshotTaken(**shared, tree=snapshot.tree)
         return snapshot.tree
 

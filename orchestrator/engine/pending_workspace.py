@@ -87,9 +87,11 @@ class PendingWorkspace:
         """Return the first lines that match."""
         return await (await self._await_workspace()).search_text(pattern, glob, limit)
 
-    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+    async def take_snapshot(
+        self, message: str, ref: str, parent: CommitId | None = None, *, is_followed: bool = False
+    ) -> Snapshot:
         """Commit the content."""
-        return await (await self._await_workspace()).take_snapshot(message, ref, parent)
+        return await (await self._await_workspace()).take_snapshot(message, ref, parent, is_followed=is_followed)
 
     async def get_unchanged_tree(self) -> TreeId | None:
         """Return the tree of the last snapshot if nothing was written since."""

@@ -188,11 +188,13 @@ class LocalWorkspace:
             except GitError as error:
                 raise ToolRefused(f"The search was refused: {error}.") from error
 
-    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+    async def take_snapshot(
+        self, message: str, ref: str, parent: CommitId | None = None, *, is_followed: bool = False
+    ) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
         with convert_host_errors("Could not take a snapshot of a workspace"):
             await self._clear_places()
-            taken = await self._commit_content(message, ref, parent)
+            taken = await self._commit_content(message, ref, parent, is_followed)
         commit, tree = CommitId(taken.commit), TreeId(taken.tree)
         return Snapshot(commit=commit, tree=tree, dropped=taken.dropped, flagged=taken.flagged)
 
@@ -212,23 +214,26 @@ class LocalWorkspace:
     def _is_quiet(self) -> bool:
         return all(call.done.is_set() for call in self._calls.values())
 
-    async def _commit_content(self, message: str, ref: str, parent: CommitId | None) -> WorktreeSnapshot:
+    async def _commit_content(
+        self, message: str, ref: str, parent: CommitId | None, is_followed: bool
+    ) -> WorktreeSnapshot:
         if (latest := self._get_latest()) is not None:
             return await commit_snapshot_again(self._worktree, latest, message, ref, parent)
         changes, is_quiet = self._changes, self._is_quiet()
         if is_quiet:
-            await self._begin_watch()
+            await self._begin_watch(is_followed)
         withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
         taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
         if is_quiet and changes == self._changes:
             self._latest, self._latest_changes = taken, changes
         return taken
 
-    async def _begin_watch(self) -> None:
-        """Watch what is written from here on, inside a sandbox. At the first snapshot that is not worth it yet."""
+    async def _begin_watch(self, is_followed: bool) -> None:
+        """Watch what is written from here on, inside a sandbox; at a first snapshot only if it `is_followed`."""
+        is_first = self._watched is None
         if self._watched is None:
             self._watched = self._host.watcher.watch_tree(self.root, tuple(self._host.shared))
-        elif self._host.policy.is_confined:
+        if self._host.policy.is_confined and (is_followed or not is_first):
             await to_thread.run_sync(self._watched.begin_watch)
 
     def _forget_snapshot(self) -> None:

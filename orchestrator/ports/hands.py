@@ -198,8 +198,13 @@ class Workspace(Protocol):
             ToolRefused: the pattern is no regular expression.
         """
 
-    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
-        """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it."""
+    async def take_snapshot(
+        self, message: str, ref: str, parent: CommitId | None = None, *, is_followed: bool = False
+    ) -> Snapshot:
+        """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it.
+
+        One that `is_followed` by others while commands run makes it worth to watch what is written from here on.
+        """
 
     async def get_unchanged_tree(self) -> TreeId | None:
         """Return the tree of the last snapshot if certainly nothing was written since; else None."""

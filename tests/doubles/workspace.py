@@ -61,7 +61,9 @@ class InMemoryWorkspace:
         ]
         return tuple(found[:limit])
 
-    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+    async def take_snapshot(
+        self, message: str, ref: str, parent: CommitId | None = None, *, is_followed: bool = False
+    ) -> Snapshot:
         content = json.dumps({path: text.hex() for path, text in sorted(self.files.items())})
         tree = hashlib.sha256(content.encode()).hexdigest()[:40]
         self.trees[tree] = dict(self.files)

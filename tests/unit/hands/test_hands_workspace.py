@@ -192,6 +192,17 @@ async def test_a_command_that_writes_makes_a_new_snapshot_necessary(
     assert await workspace.get_unchanged_tree() is not None
 
 
+@pytest.mark.parametrize("is_followed", [True, False])
+async def test_only_a_first_snapshot_that_others_follow_has_changes_noticed(
+    workspace: LocalWorkspace, shell: Any, is_followed: bool
+) -> None:
+    taken = await workspace.take_snapshot("First", "refs/orchestrate/test/1", is_followed=is_followed)
+    await shell("true")
+    assert await workspace.get_unchanged_tree() == (taken.tree if is_followed else None)
+    await shell("touch note.txt")
+    assert await workspace.get_unchanged_tree() is None
+
+
 async def test_a_running_command_may_have_written(workspace: LocalWorkspace) -> None:
     await prepare_watch(workspace)
     await workspace.start_command("call", ShellCommand(line="sleep 99"))
