@@ -80,7 +80,7 @@ class SessionHooks:
     def _build_occurrence(self, scope: HookScope, turn: int, name: str, **facts: object) -> HookOccurrence:
         spec = self._spec
         shared = {"session": spec.id, "role": spec.role, "model": spec.settings.model, "turn": turn}
-        return HookOccurrence(scope, name, shared | facts, (spec.task,), view=spec.workspace)
+        return HookOccurrence(scope, name, shared | facts, (spec.task,), view=spec.workspace, session=spec.id)
 
 
 _DYING_S = 10.0

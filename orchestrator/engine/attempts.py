@@ -34,14 +34,15 @@ async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     state = context.state.tasks[task]
     attempt = await _next_attempt(context, roles, state)
     await context.policy.take_changes()
-    if veto := await find_attempt_veto(context, state, attempt):
+    role = roles.arbiter if attempt.mode == "arbitrate" else roles.worker
+    engine, policy = role.get_engine_name(attempt.variant or state.spec.variant), context.policy.hash
+    beginning = work.AttemptStarted(task=task, attempt=attempt, engine=engine, policy=policy)
+    if veto := await find_attempt_veto(context, state, beginning):
         reason = f"refused by a hook: {veto}"
         refused = work.TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
         await context.journal.append(refused)
         return
-    role = roles.arbiter if attempt.mode == "arbitrate" else roles.worker
-    engine, policy = role.get_engine_name(attempt.variant or state.spec.variant), context.policy.hash
-    await context.journal.append(work.AttemptStarted(task=task, attempt=attempt, engine=engine, policy=policy))
+    await context.journal.append(beginning)
     await continue_attempt(context, roles, task)
 
 

@@ -4,6 +4,7 @@ import re
 import textwrap
 
 from orchestrator.config.model import CommitSettings
+from orchestrator.domain.agent_lookup import find_unit_identity
 from orchestrator.domain.ids import UnitId, parse_unit_id, parse_unit_task
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Handoff
@@ -13,6 +14,8 @@ from worktrees.object_store.commit_style import CommitStyle
 from worktrees.object_store.merge import COMMIT_AUTHOR
 
 SUBJECT_CHARS = 72
+ORIGIN_TRAILERS = ("Orchestrate-Task", "Orchestrate-Agent")
+"""The trailers that tell which attempt a commit holds, and who made it."""
 _WIDTH = 72
 _REPORT_CHARS = 600
 """At most so much of a worker's report stands in a commit."""
@@ -57,7 +60,10 @@ def build_task_message(state: RunState, unit: UnitId) -> str:
 
 
 def _build_trailers(state: RunState, unit: UnitId) -> list[str]:
-    return [f"Orchestrate-Run: {state.run.run}", f"Orchestrate-Task: {unit}", *_list_gate_trailers(state)]
+    trailers = [f"Orchestrate-Run: {state.run.run}", f"Orchestrate-Task: {unit}"]
+    if identity := find_unit_identity(state, unit):
+        trailers.append(f"Orchestrate-Agent: {identity.format_trailer()}")
+    return [*trailers, *_list_gate_trailers(state)]
 
 
 def _list_gate_trailers(state: RunState) -> list[str]:
@@ -103,10 +109,13 @@ def build_merge_message(state: RunState, branch: str, target: str) -> str:
     return "\n\n".join(filter(None, (format_subject(f"Merge {branch} into {target}"), goal, trailers))) + "\n"
 
 
-def build_squash_message(state: RunState, title: str, subjects: list[str]) -> str:
-    """Return the message of the one commit that stands for all those with these subjects."""
+def build_squash_message(state: RunState, title: str, subjects: list[str], origins: list[str]) -> str:
+    """Return the message of the one commit that stands for all those with these subjects.
+
+    `origins` are their own trailers of which task they hold and who made it.
+    """
     listed = "\n".join(textwrap.fill(one, _WIDTH, initial_indent="- ", subsequent_indent="  ") for one in subjects)
-    trailers = "\n".join((f"Orchestrate-Run: {state.run.run}", *_list_gate_trailers(state)))
+    trailers = "\n".join((f"Orchestrate-Run: {state.run.run}", *origins, *_list_gate_trailers(state)))
     return f"{format_subject(title)}\n\n{listed}\n\n{trailers}\n"
 
 

@@ -1,6 +1,9 @@
 """The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
 
+from orchestrator.domain.agent_lookup import build_attempt_identity
+from orchestrator.domain.event.work import AttemptStarted
 from orchestrator.domain.hooks import RUN_END_OCCURRENCE, HookScope
+from orchestrator.domain.identity import AgentIdentity
 from orchestrator.domain.ids import TaskId, build_unit_id
 from orchestrator.domain.judging.verdict import Verdict, VerdictKind
 from orchestrator.domain.run.state import TaskState
@@ -33,9 +36,11 @@ async def notify_run_ended(context: RunContext) -> None:
     await context.hooks.notify_after(HookOccurrence("run", RUN_END_OCCURRENCE, facts))
 
 
-async def find_attempt_veto(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
-    """Return why an attempt may not begin."""
-    return await context.hooks.find_veto(_build_occurrence("attempt", state, attempt))
+async def find_attempt_veto(context: RunContext, state: TaskState, beginning: AttemptStarted) -> str | None:
+    """Return why an attempt may not begin, which its event would record."""
+    attempt = beginning.attempt
+    identity = build_attempt_identity(context.state, attempt, beginning.engine, beginning.policy)
+    return await context.hooks.find_veto(_build_occurrence("attempt", state, attempt, identity))
 
 
 async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
@@ -44,7 +49,9 @@ async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
     end = state.ends[-1]
     handoff = end.handoff.model_dump(mode="json") if end.handoff else None
     more_facts = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
-    await context.hooks.notify_after(_build_occurrence("attempt", state, state.attempts[-1], **more_facts))
+    await context.hooks.notify_after(
+        _build_occurrence("attempt", state, state.attempts[-1], state.identities[-1], **more_facts)
+    )
 
 
 async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
@@ -64,10 +71,12 @@ async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
 
 def _build_verdict_occurrence(state: TaskState, verdict: Verdict) -> HookOccurrence:
     more_facts = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
-    return _build_occurrence("verdict", state, state.attempts[-1], verdict=more_facts)
+    return _build_occurrence("verdict", state, state.attempts[-1], state.identities[-1], verdict=more_facts)
 
 
-def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **more_facts: object) -> HookOccurrence:
+def _build_occurrence(
+    scope: HookScope, state: TaskState, attempt: Attempt, identity: AgentIdentity, **more_facts: object
+) -> HookOccurrence:
     """Return the occurrence of an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
@@ -75,4 +84,5 @@ def _build_occurrence(scope: HookScope, state: TaskState, attempt: Attempt, **mo
     about = attempt.model_dump(mode="json", include={"number", "mode", "model", "base"}) | {"candidate": commit}
     facts = {"task": spec.model_dump(mode="json"), "attempt": about, **more_facts}
     span, view = (attempt.base, commit) if commit else None, commit or attempt.start or attempt.base
-    return HookOccurrence(scope, build_unit_id(spec.id, attempt.number), facts, (spec.id,), span=span, view=view)
+    name = build_unit_id(spec.id, attempt.number)
+    return HookOccurrence(scope, name, facts, (spec.id,), span=span, view=view, identity=identity)

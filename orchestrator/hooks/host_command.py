@@ -3,11 +3,14 @@
 It runs on this machine as the user, or, where nobody vouches for it, in the sandbox on a workspace that it only reads.
 """
 
+import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic
+from types import MappingProxyType
 from typing import IO
 
 import anyio
@@ -22,6 +25,8 @@ from worktrees.git_process import kill_group
 
 MAX_OUTPUT_BYTES = 64 * 1024
 """Most that is kept of each of a command's two outputs; what comes after is read and dropped."""
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+"""No variables beside the usual environment."""
 _LAST_WORDS_S = 1.0
 _STDOUT = "ORCHESTRATE_STDOUT"
 _LOG_BYTES = 1024 * 1024
@@ -38,8 +43,12 @@ class HookCommandResult:
     problem: str = ""
 
 
-async def run_on_host(command: str, stdin: str, cwd: Path, timeout_s: float) -> HookCommandResult:
+async def run_on_host(
+    command: str, stdin: str, cwd: Path, timeout_s: float, variables: Mapping[str, str] = NO_VARIABLES
+) -> HookCommandResult:
     """Run a command line with `stdin` on its standard input; its whole process group is killed when this returns.
+
+    It has the user's environment, and these variables.
 
     Raises:
         EnvironmentProblem: it could not be started.
@@ -48,7 +57,7 @@ async def run_on_host(command: str, stdin: str, cwd: Path, timeout_s: float) -> 
     with TemporaryFile() as words:  # no pipe: nobody has to feed a command that does not care for its input
         words.write(stdin.encode("utf-8", "surrogateescape"))
         words.seek(0)
-        process = await _started(command, cwd, words)
+        process = await _started(command, cwd, words, variables)
     out, err = _OutputHead(), _OutputHead()
     try:
         code = await _attend(process, (out, err), timeout_s)
@@ -77,7 +86,7 @@ async def _attend(process: Process, kept: tuple["_OutputHead", "_OutputHead"], t
     return code
 
 
-async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
+async def _started(command: str, cwd: Path, words: IO[bytes], variables: Mapping[str, str]) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
             process = await anyio.open_process(
@@ -86,6 +95,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
+                env={**os.environ, **variables},
                 start_new_session=True,
             )
     except OSError as error:
@@ -109,8 +119,10 @@ class _OutputHead:
         return self._content.decode("utf-8", "replace")
 
 
-async def run_in_sandbox(command: str, stdin: str, workspace: Workspace, timeout_s: float) -> HookCommandResult:
-    """Run a command line with `stdin` on its standard input.
+async def run_in_sandbox(
+    command: str, stdin: str, workspace: Workspace, timeout_s: float, variables: Mapping[str, str] = NO_VARIABLES
+) -> HookCommandResult:
+    """Run a command line with `stdin` on its standard input, and these variables in its environment.
 
     Raises:
         EnvironmentProblem: it could not be started.
@@ -120,6 +132,7 @@ async def run_in_sandbox(command: str, stdin: str, workspace: Workspace, timeout
         ShellCommand(
             line=f'exec >"${_STDOUT}"\n{command}',
             stdin=stdin,
+            env=dict(variables),
             timeout_s=timeout_s,
             output_bytes=_LOG_BYTES,
             writable=False,

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from orchestrator.domain.agent_lookup import build_run_identity, find_session_identity
 from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
+from orchestrator.domain.identity import AgentIdentity
 from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
 from orchestrator.hooks.host_command import HookCommandResult, run_in_sandbox, run_on_host
@@ -141,14 +143,23 @@ class HookRunner:
             },
             "tasks": list(moment.tasks),
             "paths": list(paths),
+            "identity": self._find_identity(moment).model_dump(mode="json"),
             **moment.facts,
         }
 
+    def _find_identity(self, moment: HookOccurrence) -> AgentIdentity:
+        """Return the agent that a moment is about, else the run."""
+        state = self._ledger.state
+        if moment.session is not None:
+            return find_session_identity(state, moment.session)
+        return moment.identity or build_run_identity(state)
+
     async def _run_hook(self, hook: Hook, text: str, moment: HookOccurrence) -> HookCommandResult:
+        variables = self._find_identity(moment).build_environment()
         if hook.trusted:
-            return await run_on_host(hook.run, text, self._root, hook.timeout_s)
+            return await run_on_host(hook.run, text, self._root, hook.timeout_s, variables)
         async with self._open_view(moment) as workspace:
-            return await run_in_sandbox(hook.run, text, workspace, hook.timeout_s)
+            return await run_in_sandbox(hook.run, text, workspace, hook.timeout_s, variables)
 
     @asynccontextmanager
     async def _open_view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from orchestrator.domain.hooks import HookScope
-from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.identity import AgentIdentity
+from orchestrator.domain.ids import CommitId, SessionId, TaskId
 from orchestrator.ports.hands import Workspace
 
 
@@ -16,6 +17,7 @@ class HookOccurrence:
     `name` is unique in the run for its scope and the same again after a crash. `facts` are what hooks are told beside
     the run itself, as JSON values. `span` are two commits between which the paths differ that this is about.
     `view` is what a sandboxed hook sees: a workspace that stands, or a commit; None for what has landed.
+    `identity` is the agent that it is about, `session` its conversation where the run's state tells who has it.
     """
 
     scope: HookScope
@@ -26,6 +28,8 @@ class HookOccurrence:
     paths: tuple[str, ...] = ()
     span: tuple[CommitId, CommitId] | None = None
     view: Workspace | CommitId | None = None
+    identity: AgentIdentity | None = None
+    session: SessionId | None = None
 
 
 class Hooks(Protocol):

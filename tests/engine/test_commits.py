@@ -66,6 +66,10 @@ async def test_a_task_is_one_commit_with_its_title_its_outcome_and_where_it_come
         ended.state.run.run,
         "Orchestrate-Task:",
         "a@1",
+        "Orchestrate-Agent:",
+        "role=worker;",
+        "model=scripted;",
+        "engine=loop",
         "Orchestrate-Gate:",
         *ended.state.get_baseline_receipts(),
     ]
@@ -87,7 +91,7 @@ async def test_a_commit_quotes_its_workers_report_and_no_line_of_it_can_be_a_tra
     assert "\x1b" not in message
     assert "#12" not in message
     trailers = git(bench.repository, "log", "-1", "--format=%(trailers:only,keyonly)", ended.state.run.branch)
-    assert trailers.split() == ["Orchestrate-Run", "Orchestrate-Task", "Orchestrate-Gate"]
+    assert trailers.split() == ["Orchestrate-Run", "Orchestrate-Task", "Orchestrate-Agent", "Orchestrate-Gate"]
 
 
 @pytest.mark.parametrize("is_squashed", [False, True])
@@ -155,6 +159,11 @@ async def test_squashed_is_one_commit_with_the_tree_that_passed_and_the_others_a
     assert kept == [before.new]
     message = git(bench.repository, "log", "-1", "--format=%B", state.run.branch)
     assert message.startswith("make it better\n\n- ")
+    assert [line for line in message.splitlines() if "Task" in line] == [
+        "Orchestrate-Task: a@1",
+        "Orchestrate-Task: b@1",
+    ]
+    assert message.count("\nOrchestrate-Agent: role=worker; ") == 1
     assert state.pr is not None
     assert state.pr.head == state.head
 

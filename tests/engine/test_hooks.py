@@ -58,6 +58,25 @@ async def test_every_point_of_a_run_is_told_in_order_with_what_belongs_to_it(ben
     assert by_point["after_landing"]["run"]["head"] == ended.state.head
     assert by_point["after_run"]["outcome"] == "done"
     assert len({one["key"] for one in seen}) == len(seen)
+    run = {"run": ended.state.run.run, "policy": ""}
+    assert by_point["before_run"]["identity"] == run | dict.fromkeys(("role", "model", "engine"), "") | {
+        "task": None,
+        "attempt": 0,
+    }
+    worker_agent = run | {"task": "a", "attempt": 1, "role": "worker", "engine": "loop"}
+    for point in ("before_attempt", "after_attempt", "before_verdict", "after_verdict"):
+        assert by_point[point]["identity"] == worker_agent | {"model": by_point[point]["attempt"]["model"]}
+    agents = {one["role"]: one["identity"] for one in seen if "session" in one}
+    assert agents["worker"] == by_point["before_attempt"]["identity"]
+    assert {role: agent["role"] for role, agent in agents.items()} == {role: role for role in agents}
+    assert {"planner", "worker", "judge"} <= set(agents)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_hook_has_the_identity_of_the_agent_in_its_environment(bench: Bench, trusted: bool) -> None:
+    printed = 'echo "$ORCHESTRATE_RUN $ORCHESTRATE_TASK $ORCHESTRATE_ATTEMPT $ORCHESTRATE_ROLE $ORCHESTRATE_ENGINE"'
+    ended = await bench.run(*one("a"), hooks=[hook("after_attempt", printed, trusted=trusted)])
+    assert [answer.stdout.head for answer in answers(ended)] == [f"{ended.state.run.run} a 1 worker loop\n"]
 
 
 async def test_without_a_hook_nothing_is_recorded_of_one(bench: Bench) -> None:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from orchestrator.domain.agent_lookup import build_attempt_identity
 from orchestrator.domain.event.base import Event
+from orchestrator.domain.event.work import AttemptStarted
 from orchestrator.domain.frozen_model import copy_with_changes
 from orchestrator.domain.ids import SessionId, parse_plan_task
 from orchestrator.domain.migration.files import FileStatus
@@ -35,6 +37,14 @@ def update_task(state: RunState, task: TaskState, status: TaskStatus | None = No
             state.end_count += 1
             changes["end_number"] = state.end_count
     state.tasks[task.spec.id] = copy_with_changes(task, **changes)
+
+
+def add_attempt(state: RunState, event: AttemptStarted) -> None:
+    """Add an attempt with its identity to its task, which is at work now."""
+    task = get_named_task(state, event)
+    identity = build_attempt_identity(state, event.attempt, event.engine, event.policy)
+    attempts, identities = (*task.attempts, event.attempt), (*task.identities, identity)
+    update_task(state, task, TaskStatus.RUNNING, attempts=attempts, identities=identities, retry=None)
 
 
 def add_task_grants(state: RunState, task: TaskState, grants: Sequence[Grant]) -> None:

@@ -12,6 +12,7 @@ from orchestrator.domain.fold.migration import apply_migration_event, record_lan
 from orchestrator.domain.fold.old_journals import derive_notice_code
 from orchestrator.domain.fold.planning import apply_planning_event
 from orchestrator.domain.fold.record_updates import (
+    add_attempt,
     add_task_grants,
     get_named_task,
     update_approval,
@@ -215,8 +216,7 @@ def _(event: work.TaskCreated, state: RunState) -> None:
 
 @apply_run_event.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
-    task = get_named_task(state, event)
-    update_task(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
+    add_attempt(state, event)
 
 
 @apply_run_event.register

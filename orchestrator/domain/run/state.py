@@ -17,6 +17,7 @@ from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, GrantDecided, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.identity import AgentIdentity
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
 from orchestrator.domain.judging.verdict import VerdictKind
@@ -44,6 +45,7 @@ class TaskState(FrozenModel):
     spec: Task
     status: TaskStatus = TaskStatus.PLANNED
     attempts: tuple[Attempt, ...] = ()
+    identities: tuple[AgentIdentity, ...] = ()
     ends: tuple[AttemptEnded, ...] = ()
     candidates: tuple[CandidateTaken, ...] = ()
     verdicts: tuple[VerdictGiven, ...] = ()
@@ -158,8 +160,7 @@ class RunState:
     """The projection of one journal. `seq` is the last event it has seen.
 
     Models are named as they were asked for. `…_by_node` hold what a task and all its descendants spent; `at_risk` is
-    what calls may have cost whose end nobody knows; `begun_s` and `ended_s` are `wall_s` when work at a
-    task began and ended.
+    what calls may have cost whose end nobody knows; `begun_s`, `ended_s` are `wall_s` when work at a task began, ended.
     """
 
     seq: int = 0

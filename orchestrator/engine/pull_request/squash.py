@@ -4,11 +4,12 @@ from orchestrator.domain.event.landing import LandingFinished, LandingStarted, R
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.run.state import RunState
-from orchestrator.engine.commits import build_squash_message
+from orchestrator.engine.commits import ORIGIN_TRAILERS, build_squash_message
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import record_notice_once
 from orchestrator.queue.composition import ComposedUnion
+from worktrees.object_store.first_parent_line import read_first_parents
 from worktrees.object_store.merge import commit_tree
 from worktrees.ref_store.refs import set_ref
 
@@ -46,7 +47,8 @@ async def squash_commits(context: RunContext, base: CommitId, tip: CommitId, tit
     listed = await _list_subjects(context, base, tip)
     if len(listed) < 2:
         return tip
-    git, message = context.repository.git, build_squash_message(context.state, title, listed)
+    origins = await _list_origins(context, base, tip)
+    git, message = context.repository.git, build_squash_message(context.state, title, listed, origins)
     return CommitId(await commit_tree(git, await context.read_tree_id(tip), [base], message, context.commit_date))
 
 
@@ -54,6 +56,16 @@ async def _list_subjects(context: RunContext, base: CommitId, tip: CommitId) -> 
     span = f"{base}..{tip}"
     listed = await context.repository.git.run_text("log", "--reverse", "--first-parent", "--format=%s", span)
     return listed.splitlines()
+
+
+async def _list_origins(context: RunContext, base: CommitId, tip: CommitId) -> list[str]:
+    """Return the trailers that name the tasks and the agents of the commits between two, once each, oldest first."""
+    line = await read_first_parents(context.repository.git, base, tip, ORIGIN_TRAILERS)
+    origins = list[str]()
+    for commit in line:
+        for name, values in zip(ORIGIN_TRAILERS, commit.trailers, strict=True):
+            origins += [f"{name}: {value}" for value in values]
+    return list(dict.fromkeys(origins))
 
 
 def _choose_base(state: RunState) -> CommitId:

@@ -90,15 +90,15 @@ class FileAttempt:
             start=await self._start_commit(),
             note=self._file.note,
         )
-        if veto := await find_attempt_veto(self._context, task, attempt):
+        beginning = AttemptStarted(task=task.spec.id, attempt=attempt, policy=self._context.policy.hash)
+        if veto := await find_attempt_veto(self._context, task, beginning):
             reason = f"refused by a hook: {veto}"
             ended = TaskEnded(
                 task=task.spec.id, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK
             )
             await self._context.journal.append(ended, self._build_failed_move(reason, self._file.tried))
             return False
-        policy = self._context.policy.hash
-        await self._context.journal.append(AttemptStarted(task=task.spec.id, attempt=attempt, policy=policy))
+        await self._context.journal.append(beginning)
         await self._continue_attempt(task.spec.id)
         return True
 
