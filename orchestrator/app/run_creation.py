@@ -8,6 +8,7 @@ from anyio import to_thread
 
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import read_guide_events
+from orchestrator.app.telemetry import require_telemetry_extra
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import PlanGiven
@@ -64,6 +65,7 @@ async def create_goal_run(
         raise UsageProblem(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
+    require_telemetry_extra(project.config.telemetry)
     if needs_providers(project.config.roles):
         load_models()
     await require_models(project.config)

@@ -17,6 +17,7 @@ from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.app.model_loading import start_loading_models
 from orchestrator.app.policies import open_policy
 from orchestrator.app.role_wiring import build_role_context, count_model_replies, list_provider_pauses
+from orchestrator.app.telemetry import choose_hook_trace, run_telemetry
 from orchestrator.config.engines import LOOP
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
@@ -134,7 +135,7 @@ async def open_run(
         live, recipe = LiveConfig(journal.state), _load_recipe(journal.state)
         opening = _RunOpening(location, overrides, stack, lock, journal, live, live.current, recipe)
         lock.write_owner(opening.config.run.lease_s)
-        on_recovered = await _open_notifications(location, opening.config, journal, stack)
+        on_recovered = await opening.open_listeners()
         grant, hands, before = await opening.open_environments()
         policy, hooks = await opening.open_guards(hands)
         yield RunContext(
@@ -165,11 +166,6 @@ def _load_recipe(state: RunState) -> Recipe | None:
     """Return the recipe that the run goes on by; None for a goal."""
     recipe = state.migration.wished_recipe
     return require_valid_recipe(recipe) if recipe else None
-
-
-def _needs_models(recipe: Recipe | None) -> bool:
-    """Return True if the run calls models, as every goal does."""
-    return recipe is None or recipe.needs_models
 
 
 async def _has_worker(config: Config) -> bool:
@@ -205,13 +201,6 @@ async def _open_journal(
     return journal
 
 
-async def _open_notifications(
-    location: RunLocation, config: Config, journal: Journal, stack: AsyncExitStack
-) -> Callable[[], None]:
-    notifications = run_notifications(config, journal, location.directory.journal, location.repository.root)
-    return await stack.enter_async_context(notifications)
-
-
 async def _raise_fence(location: RunLocation, journal: Journal) -> LandingFence:
     """Raise the landing fence on refs that can be written; a git problem is recorded as the reason for the stop."""
     try:
@@ -237,6 +226,14 @@ class _RunOpening:
     live: LiveConfig
     config: Config
     recipe: Recipe | None
+
+    async def open_listeners(self) -> Callable[[], None]:
+        """Let traces and notifications follow the journal; return what is to be called once recovery is through."""
+        location, config, journal = self.location, self.config, self.journal
+        telemetry = run_telemetry(journal, config, is_sending=self.overrides.client is None)
+        await self.stack.enter_async_context(telemetry)
+        notifications = run_notifications(config, journal, location.directory.journal, location.repository.root)
+        return await self.stack.enter_async_context(notifications)
 
     async def open_environments(self) -> tuple[SandboxGrant, Hands, Hands | None]:
         """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
@@ -300,7 +297,8 @@ class _RunOpening:
     def _build_hooks(self, hands: Hands) -> Hooks:
         """Return the hooks that are configured."""
         hooks, repository = self.config.hooks, self.location.repository
-        return HookRunner(hooks, self.journal, hands, repository.git, repository.root) if hooks else NO_HOOKS
+        trace = choose_hook_trace(self.config.telemetry)
+        return HookRunner(hooks, self.journal, hands, repository.git, repository.root, trace) if hooks else NO_HOOKS
 
     def open_forge(self) -> AbstractAsyncContextManager[Forge]:
         """Open the forge that pull requests go to."""

@@ -226,12 +226,17 @@ class CiEventDocument(Document, schema="orchestrate.ci-event/1"):
 
 
 class EventLine(ReadModel):
-    """The fields that each line of `logs` has; the others are those of its kind and version."""
+    """The fields that each line of `logs` has; the others are those of its kind and version.
+
+    `trace_id` and `span_id` are those of the span that the event belongs to, by which traces name it.
+    """
 
     seq: int
     at: str
     kind: str
     v: int
+    trace_id: str
+    span_id: str
 
 
 class HitLine(ReadModel):

@@ -39,7 +39,15 @@ _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
 _COMMIT_IDENTITY = tuple(("commits", key) for key in ("name", "email", "sign", "key", "co_author"))
-_PROJECT_FORBIDDEN_KEYS = (("notify",), *_PR_OUTSIDE, *_COMMIT_IDENTITY, ("tui",), ("policy",), ("engines",))
+_PROJECT_FORBIDDEN_KEYS = (
+    ("notify",),
+    *_PR_OUTSIDE,
+    *_COMMIT_IDENTITY,
+    ("tui",),
+    ("policy",),
+    ("engines",),
+    ("telemetry",),
+)
 """Settings that act on this machine as the user, in the user's name, or with the user's credentials.
 
 Trust in a repository does not extend to them.

@@ -12,6 +12,7 @@ from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.policy_file import PolicySettings
 from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
+from orchestrator.config.telemetry import TelemetrySettings
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.frozen_model import FrozenModel
@@ -375,3 +376,4 @@ class Config(EnginesConfig):
     memory: MemorySettings = Field(default_factory=MemorySettings)
     prompts: PromptSettings = Field(default_factory=PromptSettings)
     policy: PolicySettings = Field(default_factory=PolicySettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)

@@ -12,6 +12,8 @@ from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.hooks import Hook, HookAnswer, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
 from orchestrator.domain.identity import AgentIdentity
 from orchestrator.domain.purpose import Purpose
+from orchestrator.domain.traces.span_names import name_effect_span
+from orchestrator.domain.traces.trace_ids import format_traceparent, is_trace_sampled
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
 from orchestrator.hooks.host_command import HookCommandResult, run_in_sandbox, run_on_host
 from orchestrator.ports.effect import record_effect
@@ -43,14 +45,26 @@ class _Due:
 
 
 class HookRunner:
-    """A `ports.Hooks` on the configured commands. `root` is where trusted ones stand: the user's repository."""
+    """A `ports.Hooks` on the configured commands. `root` is where trusted ones stand: the user's repository.
 
-    def __init__(self, hooks: Sequence[Hook], ledger: Ledger, hands: Hands, git: Git, root: Path) -> None:
+    `trace_sample` is the share of runs whose spans are sent; None where hooks are told of no trace.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[Hook],
+        ledger: Ledger,
+        hands: Hands,
+        git: Git,
+        root: Path,
+        trace_sample: float | None = None,
+    ) -> None:
         self._hooks = tuple(enumerate(hooks, start=1))
         self._ledger = ledger
         self._hands = hands
         self._git = git
         self._root = root
+        self._trace_sample = trace_sample
 
     def has_hooks_for(self, scope: HookScope) -> bool:
         """Return True if a hook is configured for such moments."""
@@ -109,7 +123,7 @@ class HookRunner:
             input=await ledger.store_text(text),
         )
         async with record_effect(ledger, started) as running:
-            ran = await self._run_hook(hook, text, moment)
+            ran = await self._run_hook(hook, text, moment, key)
             answer = parse_hook_answer(hook, due.point, ran.exit_code, ran.problem, ran.stdout, ran.stderr)
             running.done = HookFinished(
                 key=key,
@@ -147,6 +161,14 @@ class HookRunner:
             **moment.facts,
         }
 
+    def _build_trace_context(self, key: str) -> dict[str, str]:
+        """Return the variable by which a hook's own spans stand within that of its run."""
+        if self._trace_sample is None:
+            return {}
+        run = self._ledger.state.run.run
+        is_sampled = is_trace_sampled(run, self._trace_sample)
+        return {"TRACEPARENT": format_traceparent(run, name_effect_span(key), is_sampled=is_sampled)}
+
     def _find_identity(self, moment: HookOccurrence) -> AgentIdentity:
         """Return the agent that a moment is about, else the run."""
         state = self._ledger.state
@@ -154,8 +176,8 @@ class HookRunner:
             return find_session_identity(state, moment.session)
         return moment.identity or build_run_identity(state)
 
-    async def _run_hook(self, hook: Hook, text: str, moment: HookOccurrence) -> HookCommandResult:
-        variables = self._find_identity(moment).build_environment()
+    async def _run_hook(self, hook: Hook, text: str, moment: HookOccurrence, key: str) -> HookCommandResult:
+        variables = {**self._find_identity(moment).build_environment(), **self._build_trace_context(key)}
         if hook.trusted:
             return await run_on_host(hook.run, text, self._root, hook.timeout_s, variables)
         async with self._open_view(moment) as workspace:

@@ -21,6 +21,7 @@ def build_redactor(config: Config, environ: Mapping[str, str] = os.environ, home
     Blocks to read the user's files.
     """
     own = (*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env)
+    own += tuple(config.telemetry.headers.values())
     place = home or Path.home()
     secrets = collect_secrets(environ, place, tuple(dict.fromkeys(own)))
     for engine in config.engines.values():

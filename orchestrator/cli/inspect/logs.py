@@ -20,7 +20,9 @@ from orchestrator.discovery.run_targets import RunTarget, read_partial_state
 from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.ids import QuestionId
+from orchestrator.domain.ids import QuestionId, RunId
+from orchestrator.domain.traces.span_names import name_event_span
+from orchestrator.domain.traces.trace_ids import build_span_id, build_trace_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import EventStore
@@ -76,7 +78,7 @@ def logs_command(
             events = _select_events(events, task, directory)
         if as_json:
             for recorded in events:
-                click.echo(_format_event(recorded))
+                click.echo(_format_event(recorded, directory.run))
         else:
             _print_lines(_iterate_lines(events, everything, question_ids), follow)
 
@@ -162,9 +164,12 @@ def _iterate_events(store: EventStore, directory: RunDirectory, follow: bool) ->
         time.sleep(_POLL_S)
 
 
-def _format_event(recorded: RecordedEvent) -> str:
+def _format_event(recorded: RecordedEvent, run: RunId) -> str:
     event = recorded.event
-    head = EventLine(seq=recorded.seq, at=recorded.at.isoformat(), kind=event.kind, v=event.v)
+    trace, span = build_trace_id(run), build_span_id(run, name_event_span(event))
+    head = EventLine(
+        seq=recorded.seq, at=recorded.at.isoformat(), kind=event.kind, v=event.v, trace_id=trace, span_id=span
+    )
     return format_json(head.as_object() | json.loads(format_event_body(event)))
 
 

@@ -50,3 +50,5 @@ class NoticeCode(StrEnum):
     """The user's policy file cannot be read as it stands, so that the rules before it count; `subject` is its hash."""
     MERGE_NOT_GREEN = "merge-not-green"
     """The checks `paths` of the commit `subject` did not pass, so its pull request was not merged."""
+    TELEMETRY_UNSENT = "telemetry-unsent"
+    """Spans of the run could not be sent to a collector."""
