@@ -1,7 +1,7 @@
 """The traces of a run that is open: whether they are sent, and what sends them."""
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
@@ -24,7 +24,10 @@ from orchestrator.ports.ledger import record_notice_once
 if TYPE_CHECKING:
     from orchestrator.telemetry.otlp import OtlpCollector
     from orchestrator.telemetry.sender import TelemetrySender
+    from orchestrator.telemetry.span import FinishedSpan
 
+EXPORT_BATCH = 500
+"""The spans of one request."""
 _PACKAGES = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
@@ -113,6 +116,26 @@ def open_collector(run: str, settings: TelemetrySettings) -> "OtlpCollector":
     return OtlpCollector(run, settings.endpoint, headers)
 
 
+def collect_spans(journal: Path, *, has_content: bool) -> "list[FinishedSpan]":
+    """Return the spans of a run that have ended, each as it ended last."""
+    from orchestrator.telemetry.span_builder import SpanBuilder
+
+    builder, spans = SpanBuilder(has_content=has_content), {}
+    for recorded in _read_journal(journal, 0):
+        for span in builder.add_event(recorded):
+            spans[span.key] = span
+    return list(spans.values())
+
+
+def export_spans(run: str, spans: "Sequence[FinishedSpan]", settings: TelemetrySettings) -> bool:
+    """Send spans; return False if the collector did not take all of them. Blocks."""
+    collector = open_collector(run, settings)
+    for start in range(0, len(spans), EXPORT_BATCH):
+        if not collector.send_spans(spans[start : start + EXPORT_BATCH]):
+            return False
+    return True
+
+
 def _read_journal(path: Path, after: int) -> Iterator[RecordedEvent]:
     with EventReader.open_reader(path) as reader:
         yield from reader.read_events(after)
@@ -122,7 +145,7 @@ async def _record_unsent_spans(journal: Journal, settings: TelemetrySettings, co
     where = settings.endpoint or "the collector that the environment names"
     text = (
         f"{count:,} spans of the run could not be sent to {where}, and nothing else is missing: "
-        "the next resume of the run sends them"
+        "orchestrate traces --export sends them again"
     )
     notice = Noticed(level="warning", code=NoticeCode.TELEMETRY_UNSENT, subject=settings.endpoint, text=text)
     await record_notice_once(journal, notice)

@@ -23,7 +23,20 @@ COMPLETION_VARIABLE = "_ORCHESTRATE_COMPLETE"
 """The variable by which a shell asks for completions: `bash_complete`, `zsh_source`, …"""
 PROGRAM = "orchestrate"
 
-_RUN_VERBS = ("status", "watch", "cost", "report", "resume", "inbox", "pause", "continue", "replay", "engine", "repair")
+_RUN_VERBS = (
+    "status",
+    "watch",
+    "cost",
+    "traces",
+    "report",
+    "resume",
+    "inbox",
+    "pause",
+    "continue",
+    "replay",
+    "engine",
+    "repair",
+)
 _TASK_VERBS = ("show", "logs", "diff", "retry", "cancel", "tell", "stop-call")
 _QUESTION_VERBS = ("approve", "send-back", "reject", "deny")
 _ALONE = frozenset({"show", "logs", "diff", *_QUESTION_VERBS})

@@ -239,6 +239,26 @@ class EventLine(ReadModel):
     span_id: str
 
 
+class SpanRow(ReadModel):
+    """A span that has ended; `parent_id` is null for the run's, `error` empty where nothing failed."""
+
+    span_id: str
+    parent_id: str | None
+    name: str
+    started: str
+    seconds: float
+    error: str
+
+
+class TracesDocument(Document, schema="orchestrate.traces/1"):
+    """The output of `traces`; `is_sent` tells that they were sent to a collector just now."""
+
+    run: str
+    trace_id: str
+    is_sent: bool
+    spans: tuple[SpanRow, ...]
+
+
 class HitLine(ReadModel):
     """A line of `logs --search`."""
 

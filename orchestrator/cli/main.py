@@ -29,6 +29,7 @@ VERBS = {
     "logs": Verb("inspect.logs", "Print what happened in a run."),
     "show": Verb("inspect.show", "Show why a task landed, or why not: verdicts, attempts, receipts."),
     "cost": Verb("inspect.cost", "Show what a run cost, by task, role and model, and what was wasted."),
+    "traces": Verb("inspect.traces", "Show the spans of a run, or send them to a collector again."),
     "report": Verb(
         "inspect.report", "Write a report as HTML, Markdown, JUnit or SARIF; or see how well it was judged."
     ),
@@ -57,7 +58,7 @@ VERBS = {
 
 SECTIONS = {
     "Start": ("init", "doctor", "plan", "run", "migrate", "demo"),
-    "Watch": ("status", "runs", "watch", "logs", "show", "diff", "cost", "report"),
+    "Watch": ("status", "runs", "watch", "logs", "show", "diff", "cost", "traces", "report"),
     "Decide": ("inbox", "approve", "send-back", "reject", "retry", "tell", "criterion"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "policy", "memory", "hands", "completion"),

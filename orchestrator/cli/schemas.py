@@ -77,6 +77,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     documents.MemoryDocument: "memory list, memory drop, memory pin",
     documents.MemoryEntryDocument: "memory show",
     documents.MemoryDiffDocument: "memory diff",
+    documents.TracesDocument: "traces",
     documents.EventLine: "each line of logs; the other fields are those of its kind and version",
     documents.HitLine: "each line of logs --search",
     JobResultDocument: "ci run",

@@ -1,7 +1,6 @@
 """Sends spans and metrics by OTLP over HTTP. The only module that imports OpenTelemetry: the extra `otel`."""
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -10,7 +9,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricExportResult
 from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, View
-from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -90,11 +89,12 @@ class OtlpCollector:
 
 
 def _build_resource() -> Resource:
-    """Return what all spans come from; the variables of OpenTelemetry win over our own name."""
-    resource = Resource.create({"service.version": __version__})
-    if os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
-        return resource
-    return resource.merge(Resource({"service.name": _SERVICE}))
+    """Return what all spans come from; the variables of OpenTelemetry win over our own name.
+
+    Other detectors of resources are not looked for: that takes longer than everything else at the start.
+    """
+    own = Resource({"service.name": _SERVICE, "service.version": __version__})
+    return own.merge(OTELResourceDetector().detect())
 
 
 def _count_nanoseconds(at: datetime) -> int:

@@ -27,7 +27,7 @@ MAX_QUEUED_EVENTS = 10_000
 MAX_PENDING_SPANS = 20_000
 """Most spans that wait for the collector."""
 BATCH_SPANS = 500
-_EVERY_S = 1.0
+_EVERY_S = 2.0
 _RETRY_S = 15.0
 _SLOW_S = 0.5
 """A collector that takes longer for one request is not waited for at the end."""
@@ -152,7 +152,7 @@ class TelemetrySender:
         """Take what is queued and send it; return False once everything is sent that can be."""
         is_last = self._is_closing
         self._take_events(self._iterate_news())
-        is_due = monotonic() >= self._retry_at or is_last
+        is_due = monotonic() >= self._retry_at or (is_last and not self._is_failing)
         if is_due and (self._pending or self._measured):
             self._send(collector)
         return not is_last

@@ -38,6 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         (("show", GOAL, "reporting/csv"), "task/1"),
         (("show", MIGRATION, "shop/templates.py"), "file/1"),
         (("cost", GOAL), "cost/1"),
+        (("traces", GOAL), "traces/1"),
         (("report", GOAL), "report/1"),
         (("report", GOAL, "--data", "-"), "run-report/1"),
         (("report", MIGRATION, "--data", "-"), "run-report/1"),
