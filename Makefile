@@ -51,6 +51,7 @@ bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.queue
 	$(BIN)/python -m bench.map
 	$(BIN)/python -m bench.code_mode
+	$(BIN)/python -m bench.telemetry
 	$(BIN)/python -m bench.tui
 
 # The other harnesses that ours is measured against.
