@@ -61,7 +61,8 @@ def build_task_message(state: RunState, unit: UnitId) -> str:
 
 def _build_trailers(state: RunState, unit: UnitId) -> list[str]:
     trailers = [f"Orchestrate-Run: {state.run.run}", f"Orchestrate-Task: {unit}"]
-    if identity := find_unit_identity(state, unit):
+    identity = find_unit_identity(state, unit)
+    if identity and state.run.names_agents:
         trailers.append(f"Orchestrate-Agent: {identity.format_trailer()}")
     return [*trailers, *_list_gate_trailers(state)]
 

@@ -62,6 +62,7 @@ async def build_first_events(
         target=config.pr.target or new.target or repository.read_branch() or "",
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
+        names_agents=True,
     )
     return started, *await _build_notices(repository, base), *new.events
 

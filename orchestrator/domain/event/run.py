@@ -16,7 +16,8 @@ RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed"
 class RunStarted(Event, kind="run.started"):
     """The run exists. `settings` is the resolved configuration, frozen here; secrets never stand in it.
 
-    `started_at` dates every commit that the harness makes, so that the same work gives the same ids.
+    `started_at` dates every commit that the harness makes, so that the same work gives the same ids. `names_agents`
+    tells that its commits name the agents that made them; in old journals they do not, and so they stay the same.
     """
 
     run: RunId
@@ -30,6 +31,7 @@ class RunStarted(Event, kind="run.started"):
     target: str
     settings: dict[str, Any]
     recipe: dict[str, Any] | None = None
+    names_agents: bool = False
 
 
 class RepositoryMoved(Event, kind="run.moved"):

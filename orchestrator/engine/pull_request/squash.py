@@ -47,7 +47,9 @@ async def squash_commits(context: RunContext, base: CommitId, tip: CommitId, tit
     listed = await _list_subjects(context, base, tip)
     if len(listed) < 2:
         return tip
-    origins = await _list_origins(context, base, tip)
+    origins = list[str]()
+    if context.state.run.names_agents:
+        origins = await _list_origins(context, base, tip)
     git, message = context.repository.git, build_squash_message(context.state, title, listed, origins)
     return CommitId(await commit_tree(git, await context.read_tree_id(tip), [base], message, context.commit_date))
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.fold.projection import fold_events
+from orchestrator.engine.commits import build_task_message
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.damage.repair import repair_journal
 from orchestrator.journal.locations.run_directory import RunDirectory
@@ -63,6 +65,19 @@ def test_a_kept_journal_still_folds_to_the_same_status(kept: Path, tmp_path: Pat
     status = build_status(state, Path("journal.db")).as_object()
     assert not state.open_intents
     check_golden(f"journals/{kept.stem}.status.json", json.dumps(status, indent=1, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_attempts_of_a_kept_journal_have_identities_and_its_commits_stay_the_same(kept: Path, tmp_path: Path) -> None:
+    state = fold_events(read_all_events(restore(kept, tmp_path / "journal.db")))
+    for task in state.tasks.values():
+        assert [one.number for one in task.attempts] == [one.attempt for one in task.identities]
+        for identity in task.identities:
+            assert (identity.run, identity.engine, identity.policy) == (state.run.run, "loop", "")
+    for unit in chain.from_iterable(landing.units for landing in state.landings if state.run.mode == "goal"):
+        *_, trailers = build_task_message(state, unit).split("\n\n")
+        names = [line.partition(":")[0] for line in trailers.splitlines()]
+        assert names == ["Orchestrate-Run", "Orchestrate-Task", "Orchestrate-Gate"]
 
 
 def test_journals_of_every_schema_are_kept() -> None:
