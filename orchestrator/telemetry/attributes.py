@@ -1,9 +1,12 @@
 """The attributes of spans: those of the semantic conventions for generative AI, and our own below `orchestrate.`."""
 
 import json
+from collections.abc import Sequence
 
 from orchestrator.domain.event.work import ModelCalled, ModelReplied, SessionStarted, ToolCalled, ToolReturned
-from orchestrator.domain.identity import AgentIdentity, hide_model_path
+from orchestrator.domain.identity import LOOP_ENGINE, AgentIdentity, hide_model_path
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.telemetry.span import AttributeValue
 
 _PROVIDERS = {
@@ -15,14 +18,22 @@ _PROVIDERS = {
     "mistral": "mistral_ai",
     "xai": "x_ai",
     "watsonx": "ibm.watsonx.ai",
+    "cohere_chat": "cohere",
 }
 """By the name before the slash in a model's, the provider's by the conventions; all others have the same."""
 _UNNAMED_PROVIDER = "litellm"
 _TOOL_CHARS = 100
+_MAX_UNITS = 100
+_FAILED = "failed"
 
 
-def find_provider_name(model: str) -> str:
-    """Return the provider of a model by the conventions: `anthropic` for `anthropic/claude-sonnet-4-5`."""
+def find_provider_name(model: str, engine: str = LOOP_ENGINE) -> str:
+    """Return the provider of a model by the conventions: `anthropic` for `anthropic/claude-sonnet-4-5`.
+
+    An agent of another maker calls models itself, and does not tell whose: there it is the name of its engine.
+    """
+    if engine not in ("", LOOP_ENGINE):
+        return engine
     name = hide_model_path(model)
     provider, slash, _ = name.partition("/")
     if not slash:
@@ -37,20 +48,21 @@ def build_identity_attributes(identity: AgentIdentity) -> dict[str, AttributeVal
         "orchestrate.task.id": identity.task or "",
         "orchestrate.attempt.number": identity.attempt,
         "orchestrate.agent.role": identity.role,
+        "orchestrate.agent.model": hide_model_path(identity.model),
         "orchestrate.agent.engine": identity.engine,
         "orchestrate.policy.hash": identity.policy,
     }
     return {name: value for name, value in named.items() if value}
 
 
-def build_model_attributes(model: str) -> dict[str, AttributeValue]:
+def build_model_attributes(model: str, engine: str) -> dict[str, AttributeValue]:
     """Return which model is asked, and of which provider."""
-    return {"gen_ai.provider.name": find_provider_name(model), "gen_ai.request.model": hide_model_path(model)}
+    return {"gen_ai.provider.name": find_provider_name(model, engine), "gen_ai.request.model": hide_model_path(model)}
 
 
-def build_session_attributes(event: SessionStarted, *, has_content: bool) -> dict[str, AttributeValue]:
+def build_session_attributes(event: SessionStarted, engine: str, *, has_content: bool) -> dict[str, AttributeValue]:
     """Return the attributes of a conversation; its first words only where content may be sent."""
-    attributes = build_model_attributes(event.model)
+    attributes = build_model_attributes(event.model, engine)
     attributes["gen_ai.operation.name"] = "invoke_agent"
     attributes["gen_ai.agent.name"] = event.role
     attributes["gen_ai.conversation.id"] = event.session
@@ -60,9 +72,9 @@ def build_session_attributes(event: SessionStarted, *, has_content: bool) -> dic
     return attributes
 
 
-def build_call_attributes(event: ModelCalled) -> dict[str, AttributeValue]:
+def build_call_attributes(event: ModelCalled, engine: str) -> dict[str, AttributeValue]:
     """Return the attributes of a model call that begins."""
-    attributes = build_model_attributes(event.model)
+    attributes = build_model_attributes(event.model, engine)
     attributes["gen_ai.operation.name"] = "chat"
     attributes["gen_ai.conversation.id"] = event.session
     return attributes
@@ -106,6 +118,28 @@ def build_result_attributes(event: ToolReturned, *, has_content: bool) -> dict[s
     if has_content:
         attributes["gen_ai.tool.call.result"] = event.observation.head
     return attributes
+
+
+def build_landing_attributes(
+    commit: CommitId, units: Sequence[UnitId], attempts: Sequence[UnitId]
+) -> dict[str, AttributeValue]:
+    """Return the attributes of a landing; a migration's units are files, of which only the number is sent."""
+    attributes: dict[str, AttributeValue] = {
+        "orchestrate.landing.commit": commit,
+        "orchestrate.landing.unit_count": len(units),
+    }
+    if attempts:
+        attributes["orchestrate.landing.units"] = tuple(attempts[:_MAX_UNITS])
+    return attributes
+
+
+def build_check_error(receipt: Receipt) -> str:
+    """Return the `error.type` of a check that ran: `failed` of a red one, else what stopped it; empty if green."""
+    if receipt.status != ReceiptStatus.COMPLETED:
+        return str(receipt.status)
+    if receipt.exit_code != 0:
+        return _FAILED
+    return ""
 
 
 def _format_message(role: str, text: str, finish_reason: str = "") -> str:

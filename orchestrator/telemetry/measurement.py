@@ -1,6 +1,6 @@
 """The metrics of a run: those of the semantic conventions for generative AI, and our own of landings and cost."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import singledispatchmethod
 from typing import NamedTuple
@@ -9,7 +9,8 @@ from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied, TaskEnded, VerdictGiven
-from orchestrator.domain.ids import UnitId, build_unit_id
+from orchestrator.domain.identity import AgentIdentity
+from orchestrator.domain.ids import SessionId, UnitId, build_unit_id
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.telemetry.attributes import build_model_attributes
 from orchestrator.telemetry.span import Attributes, AttributeValue
@@ -40,9 +41,13 @@ class Measurement(NamedTuple):
 
 
 class Meter:
-    """Takes the events of one run in order, from the first, and gives what each of them measures."""
+    """Takes the events of one run in order, from the first, and gives what each of them measures.
 
-    def __init__(self) -> None:
+    `find_identity` tells who has a conversation, as far as its events were taken.
+    """
+
+    def __init__(self, find_identity: Callable[[SessionId], AgentIdentity]) -> None:
+        self._find_identity = find_identity
         self._called: dict[str, ModelCalled] = {}
         self._called_at: dict[str, datetime] = {}
         self._queued_at: dict[UnitId, datetime] = {}
@@ -100,7 +105,8 @@ class Meter:
     def _close_call(self, event: ModelReplied | ModelFailed) -> dict[str, AttributeValue]:
         called = self._called.pop(event.key, None)
         self._called_at.pop(event.key, None)
-        about = build_model_attributes(called.model if called else event.model)
+        engine = self._find_identity(event.session).engine
+        about = build_model_attributes(called.model if called else event.model, engine)
         about["gen_ai.operation.name"] = "chat"
         about["orchestrate.agent.role"] = event.role
         return about

@@ -90,7 +90,7 @@ class TelemetrySender:
         self._read_events = read_events
         self._mark = mark
         self._builder = SpanBuilder(has_content=has_content)
-        self._meter = Meter()
+        self._meter = Meter(self._builder.find_identity)
         self._sends_spans = sends_spans
         self._sends_metrics = sends_metrics
         self._queued: deque[RecordedEvent] = deque(maxlen=MAX_QUEUED_EVENTS)

@@ -7,9 +7,11 @@ from orchestrator.domain.event import RecordedEvent, run, work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.migration import StepFinished, StepStarted
 from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.identity import LOOP_ENGINE, AgentIdentity
 from orchestrator.domain.ids import SessionId, TaskId, parse_check_name, parse_unit_task
+from orchestrator.domain.run.task import TaskStatus
 from orchestrator.domain.traces import span_names as names
 from orchestrator.telemetry import attributes as attribute_sets
 from orchestrator.telemetry.span import Attributes, FinishedSpan, OpenSpan
@@ -17,6 +19,7 @@ from orchestrator.telemetry.span import Attributes, FinishedSpan, OpenSpan
 _NO_ATTRIBUTES: Attributes = {}
 _AT_WORK = frozenset({"worker", "arbiter"})
 _ABANDONED = "abandoned"
+_UNFINISHED: Attributes = {"orchestrate.is_unfinished": True}
 
 
 class SpanBuilder:
@@ -29,6 +32,7 @@ class SpanBuilder:
         self._has_content = has_content
         self._spans: dict[str, OpenSpan] = {}
         self._tasks: dict[TaskId, OpenSpan] = {}
+        self._unfinished: set[TaskId] = set()
         self._run = AgentIdentity(run="")
         self._attempts: dict[TaskId, AgentIdentity] = {}
         self._agents: dict[SessionId, AgentIdentity] = {}
@@ -72,10 +76,10 @@ class SpanBuilder:
         if span is not None:
             self._finished.append(span.end_at(self._recorded.at, self._recorded.seq, error, added))
 
-    def _end_task(self, task: TaskId | None, status: str, error: str = "") -> None:
+    def _end_task(self, task: TaskId | None, added: Attributes, error: str = "") -> None:
         span = self._tasks.get(task) if task is not None else None
-        if span is not None:
-            added = {"orchestrate.task.status": status}
+        if task is not None and span is not None:
+            self._unfinished.discard(task)
             self._finished.append(span.end_at(self._recorded.at, self._recorded.seq, error, added))
 
     @singledispatchmethod
@@ -96,7 +100,9 @@ class SpanBuilder:
     def _(self, event: run.RunEnded) -> None:
         root = self._spans.pop(names.RUN_SPAN, None)
         for key in reversed(tuple(self._spans)):
-            self._end(key, added={"orchestrate.is_unfinished": True})
+            self._end(key, added=_UNFINISHED)
+        for task in sorted(self._unfinished):
+            self._end_task(task, _UNFINISHED)
         if root is not None:
             self._spans[names.RUN_SPAN] = root  # a run that is taken up again ends once more
             added = {"orchestrate.run.outcome": event.outcome}
@@ -108,16 +114,17 @@ class SpanBuilder:
         spec = event.spec
         parent = names.RUN_SPAN if spec.parent is None else names.name_task_span(spec.parent)
         identity = self._run.model_copy(update={"task": spec.id})
+        self._unfinished.add(spec.id)
         self._tasks[spec.id] = self._open(names.name_task_span(spec.id), parent, f"task {spec.id}", identity)
 
     @_take.register
     def _(self, event: work.TaskEnded) -> None:
         error = "" if event.status.is_reached else str(event.cause or event.status)
-        self._end_task(event.task, event.status, error)
+        self._end_task(event.task, _build_status(event.status), error)
 
     @_take.register
     def _(self, event: work.PlanningEnded) -> None:
-        self._end_task(event.task, "done")
+        self._end_task(event.task, _build_status(TaskStatus.DONE))
 
     @_take.register
     def _(self, event: work.AttemptStarted) -> None:
@@ -147,7 +154,7 @@ class SpanBuilder:
         else:
             identity = identity.model_copy(update={"engine": LOOP_ENGINE, "policy": self._run.policy})
         self._agents[event.session] = identity
-        own = attribute_sets.build_session_attributes(event, has_content=self._has_content)
+        own = attribute_sets.build_session_attributes(event, identity.engine, has_content=self._has_content)
         self._begin(names.name_session_span(event.session), parent, f"invoke_agent {event.role}", identity, own)
 
     @_take.register
@@ -157,7 +164,7 @@ class SpanBuilder:
 
     @_take.register
     def _(self, event: work.ModelCalled) -> None:
-        own = attribute_sets.build_call_attributes(event)
+        own = attribute_sets.build_call_attributes(event, self.find_identity(event.session).engine)
         title = f"chat {own['gen_ai.request.model']}"
         self._begin_in_turn(event, title, own, is_client=True)
 
@@ -213,8 +220,7 @@ class SpanBuilder:
         added: dict[str, str | int] = {"orchestrate.check.status": receipt.status}
         if receipt.exit_code is not None:
             added["orchestrate.check.exit_code"] = receipt.exit_code
-        error = "" if receipt.exit_code == 0 else f"check {receipt.status}"
-        self._end(names.name_effect_span(event.key), error, added)
+        self._end(names.name_effect_span(event.key), attribute_sets.build_check_error(receipt), added)
 
     @_take.register
     def _(self, event: run.CheckReused) -> None:
@@ -222,20 +228,31 @@ class SpanBuilder:
 
     @_take.register
     def _(self, event: LandingStarted) -> None:
+        attempts = []
+        for unit in event.units:
+            if parse_unit_task(unit) in self._tasks:
+                attempts.append(unit)
         tasks = tuple(dict.fromkeys(map(parse_unit_task, event.units)))
-        task = tasks[0] if len(tasks) == 1 and tasks[0] in self._tasks else None
+        task = tasks[0] if len(tasks) == 1 and attempts else None
         identity = self._attempts.get(task, self._run) if task is not None else self._run
-        own: Attributes = {
-            "orchestrate.landing.units": tuple(map(str, event.units)),
-            "orchestrate.landing.commit": event.new,
-        }
+        own = attribute_sets.build_landing_attributes(event.new, event.units, attempts)
         self._begin(names.name_effect_span(event.key), self._find_task_parent(task), "landing", identity, own)
 
     @_take.register
     def _(self, event: LandingFinished) -> None:
         self._end(names.name_effect_span(event.key))
         for task in dict.fromkeys(map(parse_unit_task, event.units)):
-            self._end_task(task, "merged")
+            self._end_task(task, _build_status(TaskStatus.MERGED))
+
+    @_take.register
+    def _(self, event: StepStarted) -> None:
+        own: Attributes = {"orchestrate.step.id": event.step, "orchestrate.step.files": event.files}
+        key, parent = names.name_effect_span(event.key), self._find_task_parent(event.task)
+        self._begin(key, parent, f"step {event.step}", self._run, own)
+
+    @_take.register
+    def _(self, event: StepFinished) -> None:
+        self._end(names.name_effect_span(event.key), added={"orchestrate.step.changed": event.changed})
 
     @_take.register
     def _(self, event: HookStarted) -> None:
@@ -255,6 +272,10 @@ class SpanBuilder:
 
     def _find_task_parent(self, task: TaskId | None) -> str:
         return names.name_task_span(task) if task in self._tasks else names.RUN_SPAN
+
+
+def _build_status(status: TaskStatus) -> Attributes:
+    return {"orchestrate.task.status": status}
 
 
 def _name_exit_error(outcome: str) -> str:

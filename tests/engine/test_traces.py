@@ -21,7 +21,7 @@ from orchestrator.domain.traces.trace_ids import build_span_id, build_trace_id
 from orchestrator.journal.storage.event_store import read_all_events
 from tests.running.collectors import Collector, collecting, read_attributes
 from tests.running.goals import TWO, Bench, one
-from tests.running.scripts import judges, plans
+from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
 pytestmark = pytest.mark.sandbox
 
@@ -110,20 +110,27 @@ async def test_spans_have_the_attributes_of_the_conventions_and_the_agents_ident
         "orchestrate.task.id": "a",
         "orchestrate.attempt.number": 1,
         "orchestrate.agent.role": "worker",
+        "orchestrate.agent.model": "scripted",
         "orchestrate.agent.engine": "loop",
         "orchestrate.tool.tier": identity["orchestrate.tool.tier"],
     }
 
 
-async def test_content_is_sent_only_where_its_user_says_so(bench: Bench) -> None:
+async def test_content_is_sent_only_where_its_user_says_so_and_never_a_secret(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSPHRASE", "hunter2-of-the-shop")
     with collecting() as collector:
         await bench.run(*one("a"), telemetry=sent_to(collector))
     sent = b"".join(collector.bodies)
     assert b"make it better" not in sent
     assert b"a.txt" not in sent
     assert str(bench.root).encode() not in sent
+    work = [writes("a", "a.txt", "hunter2-of-the-shop\n"), worker_ends("a", "it is hunter2-of-the-shop"), reviews("a")]
+    items = [plans("root", {"key": "a"}), *work, planner_ends(), judges()]
     with collecting() as collector:
-        await bench.run(*one("a"), telemetry=sent_to(collector, content=True))
+        await bench.run(*items, telemetry=sent_to(collector, content=True), redact={"env": ["SHOP_PASSPHRASE"]})
+    assert not [body for body in collector.bodies if b"hunter2" in body]
     about = read_attributes(collector.named("invoke_agent planner")[0].attributes)
     assert "make it better" in about[gen_ai.GEN_AI_INPUT_MESSAGES]
     (tool,) = collector.named("execute_tool write")

@@ -3,7 +3,8 @@
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.event.external import HookFinished, HookStarted
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
-from orchestrator.domain.event.run import CheckFinished, CheckReused, CheckStarted, EffectAbandoned
+from orchestrator.domain.event.migration import StepFinished, StepStarted
+from orchestrator.domain.event.run import CheckFinished, CheckReused, CheckStarted
 from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
@@ -27,9 +28,9 @@ from orchestrator.domain.ids import SessionId, TaskId
 RUN_SPAN = "run"
 SPAN_EFFECTS = (
     *(ModelCalled, ModelReplied, ModelFailed, ToolCalled, ToolReturned, CheckStarted, CheckFinished, CheckReused),
-    *(LandingStarted, LandingFinished, HookStarted, HookFinished, EffectAbandoned),
+    *(LandingStarted, LandingFinished, HookStarted, HookFinished, StepStarted, StepFinished),
 )
-"""The events of effects that have a span of their own."""
+"""The events of effects that have a span of their own. That one was abandoned may also be said of others."""
 
 
 def name_task_span(task: TaskId) -> str:
