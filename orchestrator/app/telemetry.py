@@ -15,6 +15,7 @@ from orchestrator.config.telemetry import TelemetrySettings
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.run.notice_codes import NoticeCode
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.domain.traces.trace_ids import is_trace_sampled
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.journal import Journal
@@ -88,8 +89,8 @@ async def run_telemetry(journal: Journal, config: Config, *, is_sending: bool) -
         journal.listeners.remove(sender.queue_event)
         with CancelScope(shield=True), suppress(OrchestrateError):  # why the run stops is more than what was not sent
             await to_thread.run_sync(sender.close, settings.flush_s)
-            if sender.unsent_spans:
-                await _record_unsent_spans(journal, settings, sender.unsent_spans)
+            if sender.unsent_spans or sender.problem:
+                await _record_unsent_spans(journal, settings, sender)
 
 
 def _build_sender(journal: Journal, settings: TelemetrySettings) -> "TelemetrySender":
@@ -141,11 +142,11 @@ def _read_journal(path: Path, after: int) -> Iterator[RecordedEvent]:
         yield from reader.read_events(after)
 
 
-async def _record_unsent_spans(journal: Journal, settings: TelemetrySettings, count: int) -> None:
+async def _record_unsent_spans(journal: Journal, settings: TelemetrySettings, sender: "TelemetrySender") -> None:
     where = settings.endpoint or "the collector that the environment names"
-    text = (
-        f"{count:,} spans of the run could not be sent to {where}, and nothing else is missing: "
-        "orchestrate traces --export sends them again"
-    )
+    what = f"at least {sender.unsent_spans:,} spans of the run could not be sent to {where}"
+    if sender.problem:
+        what = f"sending spans of the run to {where} failed ({to_one_line(sender.problem)})"
+    text = f"{what}, and nothing else is missing: orchestrate traces --export sends them again"
     notice = Noticed(level="warning", code=NoticeCode.TELEMETRY_UNSENT, subject=settings.endpoint, text=text)
     await record_notice_once(journal, notice)

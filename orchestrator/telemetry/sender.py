@@ -28,6 +28,8 @@ MAX_PENDING_SPANS = 20_000
 """Most spans that wait for the collector."""
 BATCH_SPANS = 500
 _EVERY_S = 2.0
+_FIRST_S = 0.1
+"""So soon is a collector sent the first span: until the run ends it is known if that answers."""
 _RETRY_S = 15.0
 _SLOW_S = 0.5
 """A collector that takes longer for one request is not waited for at the end."""
@@ -101,7 +103,9 @@ class TelemetrySender:
         self._dropped = 0
         self._retry_at = 0.0
         self._busy_since: float | None = None
+        self._was_asked = False
         self._is_failing = False
+        self._problem = ""
         self._is_closing = False
         self._is_done = False
         self._news = Condition()
@@ -109,8 +113,16 @@ class TelemetrySender:
 
     @property
     def unsent_spans(self) -> int:
-        """The number of spans that the collector has not taken."""
+        """The number of spans that the collector has not taken, as far as they are built.
+
+        While it hangs none are built, and one that it is sent counts until it has answered: 0 tells that it took all.
+        """
         return len(self._pending) + self._dropped
+
+    @property
+    def problem(self) -> str:
+        """The error by which the thread ended early; empty if it did not."""
+        return self._problem
 
     def start_thread(self) -> None:
         """Start to send what the journal has, and what is queued."""
@@ -140,13 +152,20 @@ class TelemetrySender:
             while self._go_on(collector):
                 with self._news:
                     if not self._is_closing:
-                        self._news.wait(_EVERY_S)
+                        self._news.wait(self._choose_pause())
         except OrchestrateError:
             self._is_failing = True  # the journal cannot be read: the engine has more to say of that
+        except Exception as error:  # noqa: BLE001 - a thread would print it over whatever is on screen
+            self._problem, self._is_failing = f"{type(error).__name__}: {error}", True
         finally:
             with self._news:
                 self._is_done = True
                 self._news.notify()
+
+    def _choose_pause(self) -> float:
+        if self._was_asked:
+            return _EVERY_S
+        return _FIRST_S
 
     def _go_on(self, collector: TelemetryCollector) -> bool:
         """Take what is queued and send it; return False once everything is sent that can be."""
@@ -197,7 +216,7 @@ class TelemetrySender:
             self._deliver(collector.send_metrics)
 
     def _deliver(self, send: Callable[[], bool]) -> bool:
-        self._busy_since = monotonic()
+        self._busy_since, self._was_asked = monotonic(), True
         is_taken = send()
         self._busy_since = None
         self._is_failing = not is_taken

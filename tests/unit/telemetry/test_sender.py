@@ -1,5 +1,6 @@
 """The thread that sends spans: what it does where events, spans or the collector are more than there is room for."""
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -104,6 +105,50 @@ def test_nothing_is_sent_again_behind_the_mark(tmp_path: Path) -> None:
 def test_a_mark_that_cannot_be_read_sends_everything(tmp_path: Path) -> None:
     (tmp_path / module.MARK_FILE).write_text("nonsense")
     assert SentMark(tmp_path).read_seq() == 0
+
+
+class Hanging(Taking):
+    """A collector that takes a request and does not answer until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = Signal()
+
+    def send_spans(self, spans: Sequence[FinishedSpan]) -> bool:
+        self.tried.set()
+        self.let_go.wait(10)
+        return False
+
+
+class Failing(Taking):
+    """A collector whose package has a fault."""
+
+    def send_spans(self, spans: Sequence[FinishedSpan]) -> bool:
+        raise ValueError("no such thing")
+
+
+def test_a_collector_that_hangs_is_known_before_the_run_ends_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SLOW_S", 0.05)
+    journal, collector = record_calls(1), Hanging()
+    sender = build_sender(collector, journal[:1], tmp_path)
+    sender.start_thread()
+    sender.queue_event(journal[1])
+    assert collector.tried.wait(module._EVERY_S / 2), "it is asked as soon as there is a span"
+    time.sleep(0.1)
+    begun = time.monotonic()
+    sender.close(30)
+    assert time.monotonic() - begun < 0.05
+    assert sender.unsent_spans == 1
+    collector.let_go.set()
+
+
+def test_a_fault_in_what_sends_is_told_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    sender = build_sender(Failing(), record_calls(1), tmp_path)
+    sender.start_thread()
+    sender.close(30)
+    assert (sender.problem, sender.unsent_spans) == ("ValueError: no such thing", 1)
 
 
 def test_spans_are_sent_while_the_run_goes_on(tmp_path: Path) -> None:
