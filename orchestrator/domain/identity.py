@@ -49,3 +49,7 @@ class AgentIdentity(FrozenModel):
             if value:
                 variables[f"{_VARIABLE_PREFIX}{name.upper()}"] = str(value)
         return variables
+
+
+IDENTITY_VARIABLES = tuple(f"{_VARIABLE_PREFIX}{name.upper()}" for name in AgentIdentity.model_fields)
+"""The names of all variables of an identity."""

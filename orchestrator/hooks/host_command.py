@@ -17,6 +17,7 @@ import anyio
 from anyio import CancelScope, to_thread
 from anyio.abc import ByteReceiveStream, Process
 
+from orchestrator.domain.identity import IDENTITY_VARIABLES
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.ports.hands import CommandEnding, ShellCommand, Workspace
@@ -28,6 +29,7 @@ MAX_OUTPUT_BYTES = 64 * 1024
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 """No variables beside the usual environment."""
 _LAST_WORDS_S = 1.0
+_TRACE, _TRACE_STATE = "TRACEPARENT", "TRACESTATE"
 _STDOUT = "ORCHESTRATE_STDOUT"
 _LOG_BYTES = 1024 * 1024
 
@@ -48,7 +50,8 @@ async def run_on_host(
 ) -> HookCommandResult:
     """Run a command line with `stdin` on its standard input; its whole process group is killed when this returns.
 
-    It has the user's environment, and these variables.
+    It has the user's environment, and these variables. Where there are any, the identity of another run is left out of
+    the environment, and so is the state of another trace: a hook may have started this process, too.
 
     Raises:
         EnvironmentProblem: it could not be started.
@@ -86,6 +89,16 @@ async def _attend(process: Process, kept: tuple["_OutputHead", "_OutputHead"], t
     return code
 
 
+def _build_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    environment = dict(os.environ)
+    if variables:
+        for name in IDENTITY_VARIABLES:
+            environment.pop(name, None)
+    if _TRACE in variables:
+        environment.pop(_TRACE_STATE, None)
+    return {**environment, **variables}
+
+
 async def _started(command: str, cwd: Path, words: IO[bytes], variables: Mapping[str, str]) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
@@ -95,7 +108,7 @@ async def _started(command: str, cwd: Path, words: IO[bytes], variables: Mapping
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**os.environ, **variables},
+                env=_build_environment(variables),
                 start_new_session=True,
             )
     except OSError as error:

@@ -17,6 +17,16 @@ async def test_a_command_reads_what_it_is_told_and_both_outputs_are_kept_apart(t
     assert (ran.exit_code, ran.stdout, ran.stderr, ran.problem) == (3, "{}", "oops\n", "")
 
 
+async def test_a_command_has_nothing_of_the_identity_and_trace_of_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ORCHESTRATE_TASK", "ORCHESTRATE_MODEL", "TRACEPARENT", "TRACESTATE", "ORCHESTRATE_TOKEN_OF_MINE"):
+        monkeypatch.setenv(name, "outer")
+    ran = await run_on_host("env", "", tmp_path, 30, {"ORCHESTRATE_RUN": "inner", "TRACEPARENT": "inner"})
+    told = [line for line in ran.stdout.splitlines() if line.startswith(("ORCHESTRATE_", "TRACE"))]
+    assert sorted(told) == ["ORCHESTRATE_RUN=inner", "ORCHESTRATE_TOKEN_OF_MINE=outer", "TRACEPARENT=inner"]
+
+
 async def test_a_command_that_reads_nothing_is_no_problem(tmp_path: Path) -> None:
     assert (await run_on_host("true", "x" * 1_000_000, tmp_path, 30)).exit_code == 0
 
