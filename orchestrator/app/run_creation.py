@@ -90,6 +90,7 @@ async def create_migration_run(
     from orchestrator.migrate.scope.planning import EVERYTHING
 
     project = await to_thread.run_sync(load_project_context, options)
+    require_telemetry_extra(project.config.telemetry)
     await require_target_branch(project.repository, project.config)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)

@@ -7,10 +7,13 @@ from importlib.machinery import ModuleSpec
 
 import pytest
 
+from orchestrator.app.run_execution import run_migration
 from orchestrator.config.layers import load_config
 from orchestrator.config.telemetry import TelemetrySettings
 from orchestrator.errors import UsageProblem
+from orchestrator.project.options import Options
 from tests.running.goals import Bench, one
+from tests.running.words import SED, recipe
 
 pytestmark = pytest.mark.sandbox
 
@@ -58,6 +61,13 @@ async def test_a_header_without_its_value_is_refused_before_a_run_is_made(bench:
     settings = {"enabled": True, "headers": {"Authorization": "NO_SUCH_VARIABLE_HERE"}}
     with pytest.raises(UsageProblem, match=r"Authorization.*NO_SUCH_VARIABLE_HERE"):
         await bench.run(*one("a"), telemetry=settings)
+
+
+async def test_a_migration_is_refused_alike_before_it_is_made(bench: Bench) -> None:
+    values = {"state": {"dir": str(bench.root / "state")}, "telemetry": {"enabled": True, "headers": {"A": "NO_SUCH"}}}
+    with pytest.raises(UsageProblem, match=r"the header A .*NO_SUCH"):
+        await run_migration(Options(bench.repository, values), recipe({"run": SED}))
+    assert not list((bench.root / "state").glob("**/journal*"))
 
 
 async def test_a_project_cannot_have_traces_sent(bench: Bench) -> None:
