@@ -7,6 +7,7 @@ from orchestrator.domain.event.work import ModelCalled, ModelReplied, SessionSta
 from orchestrator.domain.identity import LOOP_ENGINE, AgentIdentity, hide_model_path
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
+from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.telemetry.span import AttributeValue
 
 _PROVIDERS = {
@@ -101,7 +102,7 @@ def build_tool_attributes(event: ToolCalled, *, has_content: bool) -> dict[str, 
     """Return the attributes of a tool's use; its arguments only where content may be sent."""
     attributes: dict[str, AttributeValue] = {
         "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": event.name[:_TOOL_CHARS],
+        "gen_ai.tool.name": to_one_line(event.name, _TOOL_CHARS),
         "gen_ai.tool.type": "function",
         "gen_ai.conversation.id": event.session,
     }

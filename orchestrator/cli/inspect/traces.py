@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
+from pydantic import ValidationError
 
 from orchestrator.app.telemetry import collect_spans, export_spans, require_telemetry_extra
 from orchestrator.cli.documents import SpanRow, TracesDocument
@@ -19,7 +20,9 @@ from orchestrator.telemetry.span import FinishedSpan
 
 @click.command("traces")
 @click.option("--export", "is_export", is_flag=True, help="Send all of them to the collector of [telemetry].")
-@click.option("--endpoint", metavar="URL", default="", help="With --export: send them there.")
+@click.option(
+    "--endpoint", metavar="URL", default="", help="With --export: send them there, without the headers of [telemetry]."
+)
 @add_display_options
 @pass_run_directory
 def traces_command(directory: RunDirectory, is_export: bool, endpoint: str, as_json: bool) -> None:
@@ -32,17 +35,18 @@ def traces_command(directory: RunDirectory, is_export: bool, endpoint: str, as_j
     orchestrate traces 7f3a --export
     orchestrate traces 7f3a --export --endpoint http://localhost:4318
     """
-    settings = load_config(None, {}).config.telemetry
-    if endpoint:
-        settings = TelemetrySettings.model_validate(settings.model_dump() | {"enabled": True, "endpoint": endpoint})
+    if endpoint and not is_export:
+        raise UsageProblem("--endpoint says where spans are sent to, and none are: give --export as well")
+    settings = _choose_collector(load_config(None, {}).config.telemetry, endpoint)
     if is_export and not settings.enabled:
         raise UsageProblem("no collector is named: set enabled = true under [telemetry], or give --endpoint URL")
     spans = collect_spans(directory.journal, has_content=settings.content)
     if is_export:
         require_telemetry_extra(settings)
         if not export_spans(directory.run, spans, settings):
+            where = settings.endpoint or "the endpoint that the environment names"
             raise EnvironmentProblem(
-                "the collector did not take the spans: see that it runs and takes OTLP over HTTP at the endpoint"
+                f"the collector did not take the spans: see that it runs and takes OTLP over HTTP at {where}"
             )
     document = TracesDocument(
         run=directory.run,
@@ -51,6 +55,25 @@ def traces_command(directory: RunDirectory, is_export: bool, endpoint: str, as_j
         spans=tuple(_build_row(directory.run, span) for span in spans),
     )
     print_document(document, _render_lines(document), as_json)
+
+
+def _choose_collector(settings: TelemetrySettings, endpoint: str) -> TelemetrySettings:
+    """Return the settings for an endpoint that was given; what the headers hold is meant for the configured one only.
+
+    Raises:
+        UsageProblem: it is no address.
+    """
+    if not endpoint:
+        return settings
+    given = {"enabled": True, "endpoint": endpoint}
+    if endpoint != settings.endpoint:
+        given["headers"] = {}
+    try:
+        return TelemetrySettings.model_validate(settings.model_dump() | given)
+    except ValidationError as error:
+        raise UsageProblem(
+            f"--endpoint {endpoint} is no address of a collector: give one such as http://localhost:4318"
+        ) from error
 
 
 def _build_row(run: str, span: FinishedSpan) -> SpanRow:
