@@ -14,7 +14,8 @@ from worktrees.object_store.commit_style import CommitStyle
 from worktrees.object_store.merge import COMMIT_AUTHOR
 
 SUBJECT_CHARS = 72
-ORIGIN_TRAILERS = ("Orchestrate-Task", "Orchestrate-Agent")
+AGENT_TRAILER = "Orchestrate-Agent"
+ORIGIN_TRAILERS = ("Orchestrate-Task", AGENT_TRAILER)
 """The trailers that tell which attempt a commit holds, and who made it."""
 _WIDTH = 72
 _REPORT_CHARS = 600
@@ -63,7 +64,7 @@ def _build_trailers(state: RunState, unit: UnitId) -> list[str]:
     trailers = [f"Orchestrate-Run: {state.run.run}", f"Orchestrate-Task: {unit}"]
     identity = find_unit_identity(state, unit)
     if identity and state.run.names_agents:
-        trailers.append(f"Orchestrate-Agent: {identity.format_trailer()}")
+        trailers.append(f"{AGENT_TRAILER}: {identity.format_trailer()}")
     return [*trailers, *_list_gate_trailers(state)]
 
 

@@ -162,6 +162,10 @@ async def test_only_the_file_itself_counts_and_has_to_parse(tmp_path: Path) -> N
         "the worker of a.py also changed b.py; that was left out"
     ]
     assert git(root, "show", f"{ended.state.run.branch}:b.py") == "Y = 1"
+    form = "%(trailers:key=Orchestrate-Agent,valueonly,separator=%x7c)"
+    assert git(root, "log", "-1", f"--format={form}", ended.state.run.branch) == (
+        "role=worker; model=scripted; engine=loop"
+    )
 
 
 PARSES = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_a(self):\n        import a\n"

@@ -9,11 +9,13 @@ from orchestrator.domain.judging.symptoms import GATE_SYMPTOM, get_symptom_test
 from orchestrator.domain.migration.files import FileRecord
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.domain.text.sanitization import sanitize_title
+from orchestrator.engine.commits import AGENT_TRAILER
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.reports.failure_signature import extract_failure_passage
 from orchestrator.judge.selection.import_graph import PYTHON_SUFFIXES, parse_script_imports
 from orchestrator.judge.selection.python_imports import ModuleIndex, parse_python_imports
 from orchestrator.judge.selection.selected_tests import find_test_file
+from orchestrator.migrate.models.file_tasks import find_latest_file_task
 from orchestrator.migrate.sharding.shards import build_blocks
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger, read_last_output
@@ -172,7 +174,18 @@ class FileUnits:
             "Rung": ", ".join(self._context.recipe.step[rung].id for rung in rungs),
             "Orchestrate-Run": self._context.state.run.run,
         }
-        return f"{sanitize_title(self._context.recipe.title)} ({len(units)} files)\n\n{format_trailers(trailers)}\n"
+        listed = "\n".join((format_trailers(trailers), *self._list_agent_trailers(files)))
+        return f"{sanitize_title(self._context.recipe.title)} ({len(units)} files)\n\n{listed}\n"
+
+    def _list_agent_trailers(self, files: Sequence[FileRecord]) -> list[str]:
+        """Return a trailer for each agent that made one of the files, once each; none of a run that names none."""
+        state, found = self._context.state, dict[str, None]()
+        for file in files:
+            step = self._context.recipe.step[file.rung]
+            task = find_latest_file_task(state, step, file.path) if step.kind == "llm" else None
+            if task is not None and task.identities and state.run.names_agents:
+                found[f"{AGENT_TRAILER}: {task.identities[-1].format_trailer()}"] = None
+        return list(found)
 
 
 def format_trailers(trailers: Mapping[str, str]) -> str:
