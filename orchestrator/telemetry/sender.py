@@ -6,7 +6,8 @@ sent; what was not is sent by the next engine of the run.
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -25,7 +26,7 @@ MARK_FILE = "telemetry.json"
 MAX_QUEUED_EVENTS = 10_000
 """Most events that wait for the thread; of more, the thread reads the journal."""
 MAX_PENDING_SPANS = 20_000
-"""Most spans that wait for the collector."""
+"""Most spans that wait for the collector, give or take what one event ends; then the thread takes no more events."""
 BATCH_SPANS = 500
 _EVERY_S = 2.0
 _FIRST_S = 0.1
@@ -100,7 +101,7 @@ class TelemetrySender:
         self._marked = mark.read_seq()
         self._pending: deque[FinishedSpan] = deque()
         self._measured: list[Measurement] = []
-        self._dropped = 0
+        self._is_behind = True
         self._retry_at = 0.0
         self._busy_since: float | None = None
         self._was_asked = False
@@ -113,11 +114,11 @@ class TelemetrySender:
 
     @property
     def unsent_spans(self) -> int:
-        """The number of spans that the collector has not taken, as far as they are built.
+        """The number of spans that the collector has not taken, as far as they are built; 0 if it took all.
 
-        While it hangs none are built, and one that it is sent counts until it has answered: 0 tells that it took all.
+        Of events that wait because too many spans do, or because it hangs, none are built.
         """
-        return len(self._pending) + self._dropped
+        return len(self._pending)
 
     @property
     def problem(self) -> str:
@@ -148,7 +149,6 @@ class TelemetrySender:
     def _run(self) -> None:
         try:
             collector = self._connect()
-            self._take_events(self._read_events(0))
             while self._go_on(collector):
                 with self._news:
                     if not self._is_closing:
@@ -170,35 +170,50 @@ class TelemetrySender:
     def _go_on(self, collector: TelemetryCollector) -> bool:
         """Take what is queued and send it; return False once everything is sent that can be."""
         is_last = self._is_closing
-        self._take_events(self._iterate_news())
-        is_due = monotonic() >= self._retry_at or (is_last and not self._is_failing)
-        if is_due and (self._pending or self._measured):
-            self._send(collector)
+        self._take_and_send(collector)
+        while self._is_behind and not self._is_failing:
+            self._take_and_send(collector)
         return not is_last
 
-    def _iterate_news(self) -> Iterator[RecordedEvent]:
+    def _take_and_send(self, collector: TelemetryCollector) -> None:
+        self._take_events()
+        is_due = monotonic() >= self._retry_at or (self._is_closing and not self._is_failing)
+        if is_due and (self._pending or self._measured):
+            self._send(collector)
+
+    def _iterate_news(self) -> Generator[RecordedEvent]:
         """Yield the events behind the last that was seen: from the queue, or from the journal where that ran over."""
+        if self._is_behind:
+            self._is_behind = False
+            yield from self._read_events(self._seen)
         while self._queued:
             recorded = self._queued.popleft()
             if recorded.seq > self._seen + 1:
                 yield from self._read_events(self._seen)
             yield recorded
 
-    def _take_events(self, events: Iterable[RecordedEvent]) -> None:
-        for recorded in events:
-            if recorded.seq <= self._seen:
-                continue
-            self._seen = recorded.seq
-            spans, measured = self._builder.add_event(recorded), self._meter.add_event(recorded)
-            if recorded.seq <= self._marked:
-                continue
-            if self._sends_spans:
-                self._pending.extend(spans)
-            if self._sends_metrics:
-                self._measured += measured
-            while len(self._pending) > MAX_PENDING_SPANS:
-                self._pending.popleft()
-                self._dropped += 1
+    def _take_events(self) -> None:
+        """Take events until there are no more, or no room for more spans: then the journal has the rest."""
+        if len(self._pending) >= MAX_PENDING_SPANS:
+            self._is_behind = True
+            return
+        with closing(self._iterate_news()) as news:
+            for recorded in news:
+                if recorded.seq > self._seen:
+                    self._take_event(recorded)
+                if len(self._pending) >= MAX_PENDING_SPANS:
+                    self._is_behind = True
+                    return
+
+    def _take_event(self, recorded: RecordedEvent) -> None:
+        self._seen = recorded.seq
+        spans, measured = self._builder.add_event(recorded), self._meter.add_event(recorded)
+        if recorded.seq <= self._marked:
+            return
+        if self._sends_spans:
+            self._pending.extend(spans)
+        if self._sends_metrics:
+            self._measured += measured
 
     def _send(self, collector: TelemetryCollector) -> None:
         through, is_measured = self._seen, bool(self._measured)
@@ -210,8 +225,7 @@ class TelemetrySender:
                 return
             for _ in batch:
                 self._pending.popleft()
-        if not self._dropped:
-            self._mark.write_seq(through)
+        self._mark.write_seq(through)
         if is_measured:
             self._deliver(collector.send_metrics)
 

@@ -74,7 +74,7 @@ def test_events_that_have_no_room_are_read_from_the_journal(tmp_path: Path, monk
     assert SentMark(tmp_path).read_seq() == 100
 
 
-def test_spans_that_have_no_room_are_counted_and_sent_by_the_next(
+def test_spans_that_have_no_room_are_counted_and_all_sent_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_PENDING_SPANS", 10)
@@ -82,15 +82,34 @@ def test_spans_that_have_no_room_are_counted_and_sent_by_the_next(
     sender = build_sender(Taking(is_open=False), events, tmp_path)
     sender.start_thread()
     sender.close(10)
-    assert sender.unsent_spans == 25
+    assert sender.unsent_spans == 10
     assert SentMark(tmp_path).read_seq() == 0
-    monkeypatch.undo()
     collector = Taking()
     again = build_sender(collector, events, tmp_path)
     again.start_thread()
     again.close(10)
-    assert len(collector.spans) == 25
+    assert [span.seq for span in collector.spans] == list(range(2, 51, 2))
     assert again.unsent_spans == 0
+    assert SentMark(tmp_path).read_seq() == 50
+
+
+def test_what_waited_while_the_collector_was_dead_is_sent_once_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MAX_PENDING_SPANS", 5), ("MAX_QUEUED_EVENTS", 4), ("_EVERY_S", 0.01), ("_RETRY_S", 0.02)):
+        monkeypatch.setattr(module, name, value)
+    events, journal = record_calls(25), list[RecordedEvent]()
+    collector = Taking(is_open=False)
+    sender = build_sender(collector, journal, tmp_path)
+    sender.start_thread()
+    for recorded in events:
+        journal.append(recorded)
+        sender.queue_event(recorded)
+    assert collector.tried.wait(10)
+    collector.is_open = True
+    wait_until(lambda: len(collector.spans) == 25)
+    sender.close(10)
+    assert [span.seq for span in collector.spans] == list(range(2, 51, 2))
 
 
 def test_nothing_is_sent_again_behind_the_mark(tmp_path: Path) -> None:
