@@ -37,7 +37,7 @@ class OtlpCollector:
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # whoever sends tells what could not be sent
         self._run = run
         self._trace = int(build_trace_id(run), 16)
-        self._resource = _build_resource()
+        self._resource = _build_resource(run)
         sent = dict(headers) or None
         base = endpoint.rstrip("/")
         traces, metrics = (f"{base}/v1/traces", f"{base}/v1/metrics") if base else (None, None)
@@ -88,12 +88,13 @@ class OtlpCollector:
         return SpanContext(self._trace, span, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
 
-def _build_resource() -> Resource:
+def _build_resource(run: str) -> Resource:
     """Return what all spans come from; the variables of OpenTelemetry win over our own name.
 
+    Each run is an instance of the service: counters of two runs at a time must not pass for one that jumps.
     Other detectors of resources are not looked for: that takes longer than everything else at the start.
     """
-    own = Resource({"service.name": _SERVICE, "service.version": __version__})
+    own = Resource({"service.name": _SERVICE, "service.version": __version__, "service.instance.id": run})
     return own.merge(OTELResourceDetector().detect())
 
 

@@ -71,6 +71,7 @@ async def test_a_collector_receives_a_whole_run_with_the_right_parents(bench: Be
     assert len(collector.named("chat")) == len(replies)
     assert all(span.start_time_unix_nano <= span.end_time_unix_nano for span in collector.spans)
     assert {one["service.name"] for one in collector.resources} == {"orchestrate"}
+    assert {one["service.instance.id"] for one in collector.resources} == {ended.state.run.run}
     assert unsent(ended) == []
 
 

@@ -63,6 +63,7 @@ class Collector:
                     self.spans += scope.spans
         elif path.endswith("/v1/metrics"):
             for grouped in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+                self.resources.append(read_attributes(grouped.resource.attributes))
                 for scoped in grouped.scope_metrics:
                     self.metrics += scoped.metrics
         else:
