@@ -1,7 +1,7 @@
 """The attributes of spans: those of the semantic conventions for generative AI, and our own below `orchestrate.`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.event.work import ModelCalled, ModelReplied, SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.identity import LOOP_ENGINE, AgentIdentity, hide_model_path
@@ -69,7 +69,7 @@ def build_session_attributes(event: SessionStarted, engine: str, *, has_content:
     attributes["gen_ai.conversation.id"] = event.session
     if has_content:
         attributes["gen_ai.system_instructions"] = json.dumps([_build_text_part(event.system.head)])
-        attributes["gen_ai.input.messages"] = _format_message("user", event.brief.head)
+        attributes["gen_ai.input.messages"] = _format_message("user", [_build_text_part(event.brief.head)])
     return attributes
 
 
@@ -94,7 +94,8 @@ def build_reply_attributes(event: ModelReplied, *, has_content: bool) -> dict[st
     if usage.usd is not None:
         attributes["orchestrate.cost.usd"] = usage.usd
     if has_content:
-        attributes["gen_ai.output.messages"] = _format_message("assistant", event.text.head, event.finish_reason)
+        parts = _list_reply_parts(event)
+        attributes["gen_ai.output.messages"] = _format_message("assistant", parts, event.finish_reason)
     return attributes
 
 
@@ -143,8 +144,18 @@ def build_check_error(receipt: Receipt) -> str:
     return ""
 
 
-def _format_message(role: str, text: str, finish_reason: str = "") -> str:
-    message: dict[str, object] = {"role": role, "parts": [_build_text_part(text)]}
+def _list_reply_parts(event: ModelReplied) -> list[dict[str, str]]:
+    """Return the parts of an answer: its words, and which tools it asks for; their own spans have the arguments."""
+    parts = []
+    if event.text.head:
+        parts.append(_build_text_part(event.text.head))
+    for call in event.tool_calls:
+        parts.append({"type": "tool_call", "id": call.id, "name": call.name})
+    return parts
+
+
+def _format_message(role: str, parts: Sequence[Mapping[str, str]], finish_reason: str = "") -> str:
+    message: dict[str, object] = {"role": role, "parts": list(parts)}
     if finish_reason:
         message["finish_reason"] = finish_reason
     return json.dumps([message], ensure_ascii=False)

@@ -127,13 +127,19 @@ async def test_content_is_sent_only_where_its_user_says_so_and_never_a_secret(
     assert b"make it better" not in sent
     assert b"a.txt" not in sent
     assert str(bench.root).encode() not in sent
-    work = [writes("a", "a.txt", "hunter2-of-the-shop\n"), worker_ends("a", "it is hunter2-of-the-shop"), reviews("a")]
+    work = [writes("a", "a.txt", "a\n"), worker_ends("a", "it is hunter2-of-the-shop"), reviews("a")]
     items = [plans("root", {"key": "a"}), *work, planner_ends(), judges()]
     with collecting() as collector:
         await bench.run(*items, telemetry=sent_to(collector, content=True), redact={"env": ["SHOP_PASSPHRASE"]})
     assert not [body for body in collector.bodies if b"hunter2" in body]
+    (report,) = [one for one in collector.named("execute_tool finish") if b"it is " in one.SerializeToString()]
+    assert "it is [" in read_attributes(report.attributes)[gen_ai.GEN_AI_TOOL_CALL_ARGUMENTS]
     about = read_attributes(collector.named("invoke_agent planner")[0].attributes)
     assert "make it better" in about[gen_ai.GEN_AI_INPUT_MESSAGES]
+    first_call, *_ = collector.named("chat")
+    (answer,) = json.loads(read_attributes(first_call.attributes)[gen_ai.GEN_AI_OUTPUT_MESSAGES])
+    assert answer["finish_reason"] == "tool_calls"
+    assert [(part["type"], part["name"]) for part in answer["parts"]] == [("tool_call", "submit_plan")]
     (tool,) = collector.named("execute_tool write")
     assert json.loads(read_attributes(tool.attributes)[gen_ai.GEN_AI_TOOL_CALL_ARGUMENTS])["path"] == "a.txt"
 
