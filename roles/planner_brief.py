@@ -6,6 +6,7 @@ from functools import partial
 
 from orchestrator.config.engines import LOOP
 from orchestrator.config.roles import VariantSettings, WorkerSettings
+from orchestrator.domain.planning.plan_edits import describe_plan_change
 from orchestrator.domain.run.plan import PlanLimits
 from orchestrator.domain.text.money import format_exact_dollars
 from orchestrator.ports.roles import PlanningBrief, TaskReport
@@ -109,6 +110,12 @@ def _iterate_history(brief: PlanningBrief) -> Iterator[BriefPart]:
     if brief.rationales:
         lead = "Why you cut the work as you did, in your own words, plan by plan:\n"
         yield BriefPart("your earlier words", lead, partial(_render_rationales, brief.rationales))
+    for edit in brief.edits:
+        lead = f"The person who follows the run changed your plan of round {edit.round} before its tasks began:\n"
+        items = list(map(describe_plan_change, edit.changes))
+        yield BriefPart(
+            "what a person changed in your plan", lead, _fence_list("person", items, "changes"), _NEWS_WEIGHT
+        )
     if known := [report for report in brief.reports if not report.is_news]:
         yield BriefPart("tasks of earlier rounds", "Your tasks that had ended before:\n", partial(_list_tasks, known))
     if news := [report for report in brief.reports if report.is_news]:

@@ -59,6 +59,7 @@ class CommandDocument(Document, schema="orchestrate.command/1"):
     question: Omittable[str] = None
     title: Omittable[str] = None
     cancelled: Omittable[Cancellation] = None
+    edited: Omittable[tuple[str, ...]] = None
 
 
 class PlanDocument(Document, schema="orchestrate.plan/1"):

@@ -271,6 +271,11 @@ def parse_plan_task(subject: str) -> TaskId:
     return TaskId(subject.rpartition("@")[0])
 
 
+def parse_plan_round(subject: str) -> int:
+    """Return the planner's round that a question about a plan is about."""
+    return int(subject.rpartition("@")[2])
+
+
 def build_plan_item(task: TaskId, round_number: int) -> str:
     """Return the name of the question whether the tasks of a planner's round may begin."""
     return build_approval_item("plan", build_plan_subject(task, round_number))

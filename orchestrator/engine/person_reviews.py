@@ -1,6 +1,7 @@
 """The words of a person that go to whoever made what was sent back or rejected, with the lines that they are about."""
 
 from orchestrator.domain.ids import CommitId, build_landing_item, build_plan_item
+from orchestrator.domain.planning.plan_edits import PlanEdit
 from orchestrator.domain.run.approval import ApprovalState
 from orchestrator.domain.run.person_review import PersonReview, ReviewComment
 from orchestrator.domain.run.state import RunState, TaskState
@@ -25,6 +26,12 @@ def find_review_of_plan(state: RunState, task: TaskState) -> PersonReview | None
     if answer is None or answer.decision != "send-back":
         return None
     return _build_review(answer)
+
+
+def list_edits_for_round(state: RunState, task: TaskState) -> tuple[PlanEdit, ...]:
+    """Return what people made of a planner's plans, as far as the round that it is in is the first to be told."""
+    own = [edit for edit in state.goal.plan_edits if edit.task == task.spec.id]
+    return tuple(edit for edit in own if edit.heard_in == task.rounds)
 
 
 async def build_review_for_attempt(context: RunContext, task: TaskState) -> PersonReview | None:

@@ -30,6 +30,7 @@ UNREDACTED_FIELDS = frozenset(
             "owner",
             "cache_key",
             "word_ids",
+            "withdrawn",
             "shard",
             "shards",
             "redo",

@@ -12,6 +12,7 @@ from orchestrator.domain.judging.verdict import LensVote
 from orchestrator.domain.judging.verifier_tests import BaseOutcome, VerifierFileKind
 from orchestrator.domain.memory.entry import GuideProposal
 from orchestrator.domain.ownership.decisions import Decision
+from orchestrator.domain.planning.plan_edits import PlanEdit
 from orchestrator.domain.restart.restart_states import RestartState
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.grant import Grant
@@ -57,7 +58,8 @@ class PlanningBrief(FrozenModel):
 
     `met` are the ids of criteria that the base met already, as far as the harness can tell. `review` is what a person
     said of the plan of the round before, which was sent back. `commit` is what its workspace holds. `has_baseline` is
-    false while the gate still runs on the base, so that nobody knows its tests.
+    false while the gate still runs on the base, so that nobody knows its tests. `edits` are what people made of plans
+    of earlier rounds, as far as the planner has not been told.
     """
 
     task: Task
@@ -76,6 +78,7 @@ class PlanningBrief(FrozenModel):
     iteration: int = 1
     met: tuple[str, ...] = ()
     review: PersonReview | None = None
+    edits: tuple[PlanEdit, ...] = ()
     commit: CommitId | None = None
     has_baseline: bool = True
 

@@ -13,11 +13,12 @@ from uuid import uuid4
 from orchestrator.config.layers import ConfigLayer, refuse_zero_budgets
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.commands.answers import Answer, build_answer_event
-from orchestrator.domain.commands.definitions import Command, Configure, Continue, InboxCommand, Retry
+from orchestrator.domain.commands.definitions import Approve, Command, Configure, Continue, InboxCommand, Retry
 from orchestrator.domain.commands.goal import CONTRACT_FROZEN_REFUSAL, apply_command, explain_refusal
 from orchestrator.domain.fold.run import apply_run_event
 from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.domain.run.state import RunState
+from orchestrator.engine.goal.plan_answers import build_plan_events, explain_edit_refusal
 from orchestrator.engine.recovery.ref_repair import needs_ref_repair
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from orchestrator.hands.sandbox.no_sandbox_in_ci import refuse_in_ci
@@ -116,11 +117,13 @@ def predict_state(location: RunLocation, state: RunState) -> RunState:
         return state
     after = read_state(location.directory.journal)
     for sent in waiting:
-        if explain_refusal(after, sent.command):
+        if explain_refusal(after, sent.command) or explain_edit_refusal(after, sent.command):
             continue
         apply_command(after, sent.command, sent.by)
         if isinstance(sent.command, Answer) and (answered := build_answer_event(after, sent.command, sent.by)):
-            apply_run_event(answered, after)
+            edited = sent.command.plan if isinstance(sent.command, Approve) else None
+            for event in (answered, *build_plan_events(after, answered, edited)):
+                apply_run_event(event, after)
     return after
 
 

@@ -135,7 +135,7 @@ def answer_command(words: tuple[str, ...], key: str, note: str, repo: Path, stat
     verb, _, rest = " ".join(words).strip().partition(" ")
     verb = OLD_VERBS.get(verb, verb)
     entry = GOAL_VERBS.get(verb)
-    if entry is None or entry.target != "question":
+    if entry is None or not entry.is_answer:
         raise click.UsageError("say approve, send-back or reject, and at most one QUESTION")
     question, said = _split_question_and_note(rest.strip())
     if said and verb == "approve":

@@ -4,6 +4,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from orchestrator.cli.control.plan_answer import keep_refused_plan
 from orchestrator.cli.documents import CommandDocument
 from orchestrator.cli.engine_follower import start_background_engine
 from orchestrator.cli.flags import Flags
@@ -11,8 +12,9 @@ from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine
 from orchestrator.domain.commands.answers import Answer, get_decision
-from orchestrator.domain.commands.definitions import Cancel, Command, Continue
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Continue
 from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.planning.plan_edits import describe_plan_change, list_plan_changes
 from orchestrator.domain.run.approval import DECISION_WORDS, ApprovalState
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
@@ -53,7 +55,7 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
         UsageProblem: the run refuses the command.
     """
     key, preview, question = "", _preview(state, command), _find_answered_question(state, command)
-    outcome = _explain_early_refusal(place, state, command) or None
+    outcome, edits = _explain_early_refusal(place, state, command) or None, _list_edits(command, question)
     if outcome is None:
         key = send_command(place.directory, command)
         if wake or has_live_engine(place.directory):
@@ -68,14 +70,17 @@ def deliver_command(place: RunLocation, state: RunState, command: Command, *, wa
             question=str(question.id) if question else None,
             title=question.approval.title if question else None,
             cancelled=None if outcome else preview,
+            edited=edits or None,
         )
         print_object(document.as_object())
     elif not outcome:
         _print_words(place, _describe_outcome(command, question, outcome), wake)
         if preview is not None:
             print_lines(render_cancellation(preview))
+        if edits:
+            print_lines(edits)
     if outcome:
-        raise UsageProblem(outcome)
+        raise UsageProblem(outcome + _keep_plan(place, command, question))
 
 
 def _explain_early_refusal(place: RunLocation, state: RunState, command: Command) -> str:
@@ -100,6 +105,20 @@ def _preview(state: RunState, command: Command) -> Cancellation | None:
 def _find_answered_question(state: RunState, command: Command) -> ApprovalState | None:
     """Return the question that a command answers; None for any other command, and where there is none such."""
     return state.find_question(command.item) if isinstance(command, Answer) else None
+
+
+def _list_edits(command: Command, question: ApprovalState | None) -> tuple[str, ...]:
+    """Return how a plan is approved otherwise than it was proposed, in words; nothing where nobody edited it."""
+    if question is None or question.approval.plan is None or not isinstance(command, Approve) or command.plan is None:
+        return ()
+    return tuple(map(describe_plan_change, list_plan_changes(question.approval.plan, command.plan)))
+
+
+def _keep_plan(place: RunLocation, command: Command, question: ApprovalState | None) -> str:
+    """Keep a plan that was refused, and return how to give it again; empty where there is none."""
+    if question is None or not isinstance(command, Approve) or command.plan is None:
+        return ""
+    return f"; {keep_refused_plan(place.directory.run, str(question.id), command.plan)}"
 
 
 def _describe_outcome(command: Command, question: ApprovalState | None, outcome: str | None) -> str:

@@ -8,8 +8,10 @@ import click
 
 from orchestrator.cli.arguments import common_options, read_goal
 from orchestrator.cli.control.delivery import deliver_command, find_commanded_run
+from orchestrator.cli.control.plan_answer import read_edited_plan
 from orchestrator.cli.documents import InboxDocument, SentCommand, WaitingQuestion
 from orchestrator.cli.output import print_lines, print_object
+from orchestrator.domain.commands.answers import suggest_edit
 from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS
 from orchestrator.domain.commands.catalog_entry import CatalogEntry, CommandArgument, CommandOption, Target
 from orchestrator.domain.commands.goal import find_running_call, find_running_call_of_task
@@ -52,7 +54,7 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
         no_wake: bool = False,
         **values: Any,  # noqa: ANN401
     ) -> None:
-        if entry.target == "question":
+        if entry.is_answer:
             run, values["item"] = _split_run_and_question(run, values["item"])
         place, run_state = find_commanded_run(run, repo, state)
         if entry.target in resolvers:
@@ -71,8 +73,7 @@ def build_verb(name: str, entry: CatalogEntry, resolvers: Mapping[Target, Target
         function = _build_argument(entry.words)(function)
     if entry.argument is not None:
         function = _build_argument(entry.argument)(function)
-    is_run_required = entry.target != "question"
-    return click.command(name, help=entry.help_text)(click.argument("run", required=is_run_required)(function))
+    return click.command(name, help=entry.help_text)(click.argument("run", required=not entry.is_answer)(function))
 
 
 def _is_engine_wanted(entry: CatalogEntry, no_wake: bool, state: RunState) -> bool:
@@ -128,6 +129,13 @@ def _resolve_question(place: RunLocation, state: RunState, values: Fields) -> Fi
     return values | {"item": item}
 
 
+def _resolve_approval(place: RunLocation, state: RunState, values: Fields) -> Fields:
+    """Find the question that is meant, and the plan that a person gives in the place of the one that waits."""
+    item = _resolve_question(place, state, {"item": values["item"]})["item"]
+    plan = read_edited_plan(predict_state(place, state), item, in_editor=values["edit"], file=values["plan"])
+    return {"item": item, "reason": values["reason"], "plan": plan}
+
+
 def _resolve_subtree(_place: RunLocation, _state: RunState, values: Fields) -> Fields:
     """The root with all below it is the whole run."""
     return values | {"task": None} if values["task"] == ROOT_TASK else values
@@ -156,6 +164,7 @@ def _resolve_criterion(place: RunLocation, state: RunState, values: Fields) -> F
 
 RESOLVERS: Mapping[Target, TargetResolver] = {
     "question": _resolve_question,
+    "question-to-approve": _resolve_approval,
     "subtree": _resolve_subtree,
     "listener": _resolve_words,
     "call": _resolve_call,
@@ -206,6 +215,8 @@ def inbox_command(run: str | None, repo: Path, state: str, is_of_all: bool, as_j
     lines: list[str] = []
     for question in questions:
         lines += _format_question(question)
+        if question.approval.plan is not None:
+            lines.append(f"    {suggest_edit(place.directory.run, question)}")
     for one in sent:
         lines.append(f"not taken yet: {one.command.do} by {one.by}, {one.at:%Y-%m-%d %H:%M:%S} UTC")
     print_lines(lines or [f"run {place.directory.run} asks nothing"])

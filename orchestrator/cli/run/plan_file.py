@@ -3,6 +3,7 @@
 import shlex
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -11,7 +12,7 @@ import click
 
 from orchestrator.cli.output import print_message
 from orchestrator.domain.planning.plan_toml import BrokenPlanText, find_task_line, read_plan, render_plan
-from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.run.plan import Plan, PlanLimits, PlanProblem, check_plan
 from orchestrator.errors import UsageProblem
 
 _HELP = """# The plan of the run. Change it, save it and leave the editor: then it is checked, and the run begins.
@@ -32,7 +33,16 @@ _HELP = """# The plan of the run. Change it, save it and leave the editor: then 
 
 
 def read_plan_file(file: Path, limits: PlanLimits) -> Plan:
-    """Return the plan of a file.
+    """Return the first plan of a run from a file.
+
+    Raises:
+        UsageProblem: as for `read_checked_plan`.
+    """
+    return read_checked_plan(file, lambda plan: check_plan(plan, limits))
+
+
+def read_checked_plan(file: Path, find_problems: Callable[[Plan], Sequence[PlanProblem]]) -> Plan:
+    """Return the plan of a file; `find_problems` are the rules that it has to obey.
 
     Raises:
         UsageProblem: it cannot be read, or is no plan that may be carried out; the message begins with FILE:LINE.
@@ -45,7 +55,7 @@ def read_plan_file(file: Path, limits: PlanLimits) -> Plan:
         plan = read_plan(text)
     except BrokenPlanText as broken:
         raise UsageProblem(f"{file}:{broken.line}: {broken.problem}") from broken
-    problems = [f"{file}:{find_task_line(text, plan, one.task)}: {one}" for one in check_plan(plan, limits)]
+    problems = [f"{file}:{find_task_line(text, plan, one.task)}: {one}" for one in find_problems(plan)]
     if problems:
         raise UsageProblem("\n".join(problems))
     return plan

@@ -46,6 +46,11 @@ def suggest_answers(run: RunId, waiting: Sequence[ApprovalState]) -> str:
     return f"orchestrate approve {run} {first.id} (or {' or '.join(first.approval.answers[1:])})"
 
 
+def suggest_edit(run: RunId, question: ApprovalState) -> str:
+    """Return how the plan that a question is about can be changed as it is approved."""
+    return f"to change the plan first: orchestrate approve {run} {question.id} --edit"
+
+
 def format_waiting_questions(state: RunState) -> str:
     """Return what waits for an answer, for a message that refuses something: `waiting: q1 landing/a@1, q3 …`."""
     return f"waiting: {', '.join(map(format_question_name, state.pending_approvals)) or 'nothing'}"
@@ -64,6 +69,8 @@ def explain_answer_refusal(state: RunState, command: Answer) -> str:
     if decision not in question.approval.answers:
         verbs = " or ".join(question.approval.answers)
         return f"{name} cannot be {DECISION_WORDS[decision]}, there is nobody to take it up again: {verbs}"
+    if isinstance(command, Approve) and command.plan is not None and question.approval.plan is None:
+        return f"{name} asks about no plan that can be edited: approve it as it is, or send it back with a note"
     if isinstance(command, SendBack) and not command.note.strip() and not command.comments:
         return f"say what is to be changed before {question.id} is sent back: --note TEXT, or --comment PATH:LINE=TEXT"
     return ""

@@ -21,15 +21,23 @@ _GOAL_COMMANDS = (
         usage="approve [QUESTION]",
         summary="answer yes",
         line="Answer yes to what a run asks; it goes on.",
-        help=f"""Answer yes to QUESTION of RUN. {_QUESTION_HELP}""",
+        help=f"""Answer yes to QUESTION of RUN. {_QUESTION_HELP}
+
+        A plan that waits can be changed first: --edit opens it as TOML in $EDITOR, --plan reads it from a file. It is
+        checked as a planner's, and its planner is told what was changed.""",
         examples=(
             "orchestrate approve",
             "orchestrate approve q2",
             'orchestrate approve 7f3a q2 --reason "looked at it"',
+            "orchestrate approve 7f3a q1 --edit",
         ),
-        target="question",
+        target="question-to-approve",
         argument=_QUESTION,
-        options=(REASON,),
+        options=(
+            REASON,
+            CommandOption("edit", "Change the plan that waits in your editor first.", kind="flag", is_in_palette=False),
+            CommandOption("plan", "Approve the plan of this file in its place.", "FILE", is_in_palette=False),
+        ),
         wake="unless-declined",
     ),
     CatalogEntry(

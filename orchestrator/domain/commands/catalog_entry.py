@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from inspect import cleandoc
 from typing import Literal, NamedTuple
 
-GoalTarget = Literal["question", "task", "listener", "subtree", "call", "criterion", "criterion-id"]
+GoalTarget = Literal[
+    "question", "question-to-approve", "task", "listener", "subtree", "call", "criterion", "criterion-id"
+]
 MigrationTarget = Literal["files", "failed-files", "shard", "shards", "groups"]
 Target = Literal["", GoalTarget, MigrationTarget]
 """The kind of thing that a command is about. A command without one is about the run."""
@@ -80,6 +82,11 @@ class CatalogEntry(NamedTuple):
     options: Sequence[CommandOption] = ()
     wake: Wake = "never"
     fixed: Mapping[str, str] = {}
+
+    @property
+    def is_answer(self) -> bool:
+        """True if it answers a question."""
+        return self.target in {"question", "question-to-approve"}
 
     @property
     def help_text(self) -> str:

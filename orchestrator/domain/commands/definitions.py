@@ -10,6 +10,7 @@ from orchestrator.domain.frozen_model import FrozenModel, fix_field
 from orchestrator.domain.ids import CRITERION_ID_PATTERN, SessionId, TaskId
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.person_review import ReviewComment
+from orchestrator.domain.run.plan import Plan
 
 
 class _BaseCommand(FrozenModel):
@@ -27,10 +28,11 @@ class _BaseCommand(FrozenModel):
 
 
 class Approve(_BaseCommand, do="approve"):
-    """Answer an approval with yes."""
+    """Answer an approval with yes. `plan` is what a person made of the plan that waits; None leaves it as it is."""
 
     item: str
     reason: str = ""
+    plan: Plan | None = None
 
 
 class SendBack(_BaseCommand, do="send-back"):

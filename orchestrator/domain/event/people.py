@@ -4,7 +4,7 @@ from datetime import datetime
 
 from orchestrator.domain.commands.definitions import Command
 from orchestrator.domain.event.base import Event
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.approval import Approval, ApprovalDecision
 from orchestrator.domain.run.person_review import ReviewComment
 from orchestrator.domain.run.plan import Plan
@@ -25,6 +25,19 @@ class PlanGiven(Event, kind="plan.given"):
 
     plan: Plan
     proposed: Plan | None = None
+
+
+class PlanEdited(Event, kind="plan.edited"):
+    """A person approved another plan in the place of the one that the planner `proposed` in its round.
+
+    `task` is the planner's own. `withdrawn` are the tasks of the proposed plan that fall away, or are made anew.
+    """
+
+    round: int
+    by: str
+    plan: Plan
+    proposed: Plan
+    withdrawn: tuple[TaskId, ...] = ()
 
 
 class WordsDelivered(Event, kind="words.delivered"):

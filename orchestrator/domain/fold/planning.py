@@ -8,7 +8,8 @@ from orchestrator.domain.event import people, work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.fold.record_updates import get_named_task, update_task
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.ownership.decisions import list_contradictions, record_decisions
+from orchestrator.domain.ownership.decisions import drop_decisions, list_contradictions, record_decisions
+from orchestrator.domain.planning.plan_edits import PlanEdit, list_plan_changes
 from orchestrator.domain.run.rivals import list_rivals
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause, TaskStatus
@@ -29,6 +30,7 @@ def _(event: work.PlanningStarted, state: RunState) -> None:
     is_interim = state.task_index.count_live_children(task.spec.id) > 0
     interim_rounds = task.interim_rounds + is_interim
     is_uncounted = landed > task.landed_before or (is_interim and interim_rounds % _INTERIM_SHARE != 0)
+    state.goal.plan_edits = _mark_heard(state.goal.plan_edits, task.spec.id, event.round)
     update_task(
         state,
         task,
@@ -48,6 +50,23 @@ def _(event: work.PlanningStarted, state: RunState) -> None:
 @apply_planning_event.register
 def _(event: people.PlanGiven, state: RunState) -> None:
     state.goal.given_plan = event.plan
+
+
+@apply_planning_event.register
+def _(event: people.PlanEdited, state: RunState) -> None:
+    planner, proposed = get_named_task(state, event), event.proposed
+    for name in event.withdrawn:
+        del state.tasks[name]
+    state.plan_version += 1
+    rationales = list(reversed(planner.rationales))
+    if proposed.rationale in rationales:
+        rationales[rationales.index(proposed.rationale)] = event.plan.rationale
+    update_task(state, planner, rationales=tuple(reversed(rationales)))
+    register = drop_decisions(state.register, planner.spec.id, proposed.decisions)
+    state.register = record_decisions(register, planner.spec.id, event.plan.decisions)
+    changes = list_plan_changes(proposed, event.plan)
+    edit = PlanEdit(task=planner.spec.id, round=event.round, by=event.by, changes=changes)
+    state.goal.plan_edits = (*state.goal.plan_edits, edit)
 
 
 @apply_planning_event.register
@@ -100,6 +119,15 @@ def _(event: work.PlanningEnded, state: RunState) -> None:
     task = get_named_task(state, event)
     update_task(state, task, TaskStatus.DONE, handoff=event.handoff)
     state.register = record_decisions(state.register, task.spec.id, event.handoff.decided)
+
+
+def _mark_heard(edits: tuple[PlanEdit, ...], planner: TaskId, number: int) -> tuple[PlanEdit, ...]:
+    """Return edits as of the moment at which a planner's round begins: it is told of those that it had not heard of."""
+    marked = []
+    for edit in edits:
+        is_news = edit.task == planner and edit.heard_in is None
+        marked.append(edit.model_copy(update={"heard_in": number}) if is_news else edit)
+    return tuple(marked)
 
 
 def _list_contradictions_of(state: RunState, planner: TaskId) -> Iterator[str]:

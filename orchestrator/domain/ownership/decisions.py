@@ -55,6 +55,26 @@ def record_decisions(
     return tuple(entries)
 
 
+def drop_decisions(
+    register: Sequence[Decision], owner: TaskId, drafts: Iterable[DecisionDraft]
+) -> tuple[Decision, ...]:
+    """Return the register without decisions of `owner` in these words: a person took them out of its plan.
+
+    The latest decision that each of these had ended holds again.
+    """
+    dropped = {(draft.id, draft.text) for draft in drafts}
+    restored, kept = set[str](), list[Decision]()
+    for entry in reversed(register):
+        if entry.is_in_force and entry.owner == owner and (entry.id, entry.text) in dropped:
+            restored.add(entry.id)
+        elif entry.superseded_by == owner and entry.id in restored:
+            restored.remove(entry.id)
+            kept.append(entry.model_copy(update={"superseded_by": None}))
+        else:
+            kept.append(entry)
+    return tuple(reversed(kept))
+
+
 class Contradiction(FrozenModel):
     """Decisions under one id that differ and both hold; `planner` is the lowest one above all who took them."""
 

@@ -10,6 +10,7 @@ from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import QuestionId, parse_unit_id
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.person_review import ReviewComment
+from orchestrator.domain.run.plan import Plan
 
 OLD_DECISIONS: Mapping[str, str] = {"deny": "reject"}
 """The answers whose names have changed: journals, settings and commands of earlier versions have the old ones."""
@@ -72,6 +73,8 @@ class Approval(FrozenModel):
     """The recipe that a migration goes on by after a yes."""
     signature: str = ""
     """The signature of the failure that a proposed recipe is to mend; empty in old journals."""
+    plan: Plan | None = None
+    """The plan whose tasks wait, which people may edit; None in old journals."""
     expires_at: datetime | None = None
 
     @property

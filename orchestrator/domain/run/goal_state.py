@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.domain.commands.person_words import PersonWords
 from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.planning.plan_edits import PlanEdit
 from orchestrator.domain.restart.left_line import LeftLine
 from orchestrator.domain.run.contract import Contract, IterationVerdict
 from orchestrator.domain.run.plan import Plan
@@ -17,6 +18,8 @@ class GoalState:
     iteration: int = 0
     given_plan: Plan | None = None
     """The plan that a person gave for the first round of the root."""
+    plan_edits: tuple[PlanEdit, ...] = ()
+    """What people made of plans before their tasks began, in order."""
     iteration_reasons: tuple[str, ...] = ()
     iterations: tuple[IterationVerdict, ...] = ()
     judged_head: CommitId | None = None

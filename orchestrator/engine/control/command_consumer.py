@@ -13,12 +13,13 @@ from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.commands.answers import Answer, build_answer_event
-from orchestrator.domain.commands.definitions import Cancel, Command, Configure, InboxCommand, Stop
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Configure, InboxCommand, Stop
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.validation_problems import describe_first_problem
+from orchestrator.engine.goal.plan_answers import build_plan_events, explain_edit_refusal
 from orchestrator.errors import Interrupted, RunCancelled, Terminated, UsageProblem
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.journal import Journal
@@ -80,16 +81,18 @@ class CommandConsumer:
 
     def _explain_refusal(self, sent: InboxCommand) -> str:
         state = self._journal.state
-        return explain_refusal(state, sent.command) or _find_invalid_setting(state, sent.command)
+        refusal = explain_refusal(state, sent.command) or _find_invalid_setting(state, sent.command)
+        return refusal or explain_edit_refusal(state, sent.command)
 
     async def _expire_approvals(self) -> bool:
         await self._journal.record_clock_jump()
         now = self._journal.read_clock()
-        decided = []
+        decided = list[Event]()
         for pending in self._journal.state.pending_approvals:
             if pending.has_expired(now):
                 item, default = pending.approval.item, pending.approval.default
-                decided.append(ApprovalDecided(item=item, decision=default, by="expiry", reason="no answer"))
+                answer = ApprovalDecided(item=item, decision=default, by="expiry", reason="no answer")
+                decided += [answer, *build_plan_events(self._journal.state, answer)]
         await self._journal.append(*decided)
         return bool(decided)
 
@@ -101,7 +104,8 @@ def _build_events(state: RunState, sent: InboxCommand, refused: str) -> list[Eve
     if not refused and isinstance(sent.command, Answer):
         answered = build_answer_event(state, sent.command, sent.by)
         if answered is not None:
-            events.append(answered)
+            edited = sent.command.plan if isinstance(sent.command, Approve) else None
+            events += [answered, *build_plan_events(state, answered, edited)]
     return events
 
 

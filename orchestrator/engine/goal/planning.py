@@ -1,12 +1,10 @@
 """Planning rounds: a planner gets its slice, or what became of its tasks, and plans or finishes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from orchestrator.domain.budget.accounts import Accounts
-from orchestrator.domain.event import Event
+from orchestrator.config.plan_limits import build_plan_limits
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import (
     PlanKept,
     PlanningEnded,
@@ -14,14 +12,11 @@ from orchestrator.domain.event.work import (
     PlanSubmitted,
     TaskCreated,
     TaskEnded,
-    TaskReplaced,
 )
 from orchestrator.domain.ids import (
     ROOT_TASK,
     TaskId,
-    build_child_task_id,
     build_plan_subject,
-    choose_free_name,
     get_task_key,
 )
 from orchestrator.domain.ownership.claims import (
@@ -34,22 +29,19 @@ from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.contract import Contract
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
-from orchestrator.domain.run.notice_codes import NoticeCode
-from orchestrator.domain.run.plan import KeepPlan, Plan, PlanLimits
-from orchestrator.domain.run.rivals import find_chosen, list_rivals
-from orchestrator.domain.run.state import RunState, TaskState
-from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskDraft, TaskStatus
+from orchestrator.domain.run.plan import KeepPlan, Plan
+from orchestrator.domain.run.state import TaskState
+from orchestrator.domain.run.task import CAUSE_BY_EXIT, EndCause, Handoff, Task, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import build_run_approval
+from orchestrator.engine.goal.planned_tasks import build_planned_tasks, build_replacements, build_withdrawals
 from orchestrator.engine.goal.planner_news import has_tasks_under_way
 from orchestrator.engine.merging.hot_files import ClashCounts, describe_clashes
 from orchestrator.engine.pending_workspace import lend_pending_workspace
-from orchestrator.engine.person_reviews import find_review_of_plan
+from orchestrator.engine.person_reviews import find_review_of_plan, list_edits_for_round
 from orchestrator.engine.settled_start import read_settled_start
 from orchestrator.engine.task_reports import build_task_report
 from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
-
-NO_ORDERS: Mapping[str, tuple[TaskId, ...]] = {}
 
 
 async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -143,100 +135,29 @@ async def _end_without_rounds(context: RunContext, state: TaskState) -> None:
 async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
     orders = find_orders(plan, context.state, state.spec.id)
     tasks = build_planned_tasks(state.spec, plan, orders, context.state)
-    asked = _build_question(context, state, tasks)
+    asked = _build_question(context, state, plan, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
+    submitted = PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan)
+    created = [TaskCreated(task=task.id, spec=task) for task in tasks]
+    if asked is not None:  # what the plan takes back falls away with the answer, see `plan_answers`
+        await context.journal.append(submitted, *created, ApprovalRequested(approval=asked))
+        return
+    withdrawn = build_withdrawals(context.state, state.spec.id, plan)
     await context.journal.append(
-        PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan),
-        *_take_back(context.state, state.spec.id, plan),
-        *(TaskCreated(task=task.id, spec=task) for task in tasks),
-        *_replace_tasks(context.state, state.spec.id, plan),
-        *([ApprovalRequested(approval=asked)] if asked else ()),
+        submitted, *withdrawn, *created, *build_replacements(context.state, state.spec.id, plan)
     )
 
 
-def _take_back(run: RunState, parent: TaskId, plan: Plan) -> Iterator[Event]:
-    """Yield the ends of tasks that a plan takes back; one that has begun since it was checked goes on."""
-    for withdrawal in plan.cancel:
-        for task in _list_with_rivals(run, parent, withdrawal.key):
-            if task.status.is_terminal:
-                continue
-            if task.status == TaskStatus.PLANNED and not task.attempts:
-                reason = f"its planner took it back: {withdrawal.reason}"
-                end = {"status": TaskStatus.CANCELLED, "reason": reason, "cause": EndCause.WITHDRAWN}
-                yield TaskEnded(task=task.spec.id, **end)
-            else:
-                text = f"{task.spec.id} had begun when its planner took it back, and goes on"
-                yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=task.spec.id)
-
-
-def _list_with_rivals(run: RunState, parent: TaskId, key: str | None) -> Sequence[TaskState]:
-    """Return the task of this key, with its rivals if it is the first of them; none if no plan had it."""
-    task = run.tasks.get(build_child_task_id(parent, key)) if key else None
-    if task is None:
-        return ()
-    return list_rivals(run, task) if task.spec.rival_of == task.spec.id else [task]
-
-
-def _replace_tasks(run: RunState, parent: TaskId, plan: Plan) -> Iterator[Event]:
-    """Yield that tasks of a plan take the places of others; one that has begun since goes on beside its successor."""
-    for draft in plan.tasks:
-        for old in _list_with_rivals(run, parent, draft.replaces):
-            if old.status.is_terminal or (old.status == TaskStatus.PLANNED and not old.attempts):
-                yield TaskReplaced(task=old.spec.id, by=build_child_task_id(parent, draft.key))
-            else:
-                text = f"{old.spec.id} had begun when its planner replaced it, and goes on"
-                yield Noticed(level="info", text=text, code=NoticeCode.TASK_GOES_ON, subject=old.spec.id)
-
-
-def _build_question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
+def _build_question(context: RunContext, state: TaskState, plan: Plan, tasks: Sequence[Task]) -> Approval | None:
     """Return what is to be asked before the tasks of a plan begin; None when they may begin at once."""
     settings = context.config.approval
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
         return None
     subject, title = build_plan_subject(state.spec.id, state.rounds), f"the plan of {state.spec.id}: {len(tasks)} tasks"
-    return build_run_approval(context, "plan", subject, title, [f"{task.id}: {task.title}" for task in tasks])
-
-
-def build_planned_tasks(
-    parent: Task, plan: Plan, orders: Mapping[str, tuple[TaskId, ...]] = NO_ORDERS, run: RunState | None = None
-) -> list[Task]:
-    """Return the tasks that a plan makes below its planner's own task, rivals included.
-
-    `orders` name tasks that go first, by key. `run` has the tasks of earlier plans.
-    """
-    run = run or RunState()
-    taken = {*run.tasks, *(build_child_task_id(parent.id, draft.key) for draft in plan.tasks)}
-    tasks = []
-    for draft in plan.tasks:
-        task = _build_task(parent, draft, orders.get(draft.key, ()), run)
-        if draft.best_of > 1:
-            task = task.model_copy(update={"rival_of": task.id})
-        tasks.append(task)
-        for _ in range(1, draft.best_of):
-            name = TaskId(choose_free_name(task.id, taken))
-            taken.add(name)
-            tasks.append(task.model_copy(update={"id": name}))
-    return tasks
-
-
-def _build_task(parent: Task, draft: TaskDraft, after: tuple[TaskId, ...], run: RunState) -> Task:
-    needed = [_find_landing_rival(run, build_child_task_id(parent.id, key)) for key in draft.depends_on]
-    return Task(
-        id=build_child_task_id(parent.id, draft.key),
-        parent=parent.id,
-        depth=parent.depth + 1,
-        depends_on=tuple(needed),
-        after=after,
-        **draft.model_dump(exclude={"key", "depends_on", "replaces", "best_of"}),
-    )
-
-
-def _find_landing_rival(run: RunState, needed: TaskId) -> TaskId:
-    """Return the task that was chosen in the place of one that is depended on; that one if there was no choice."""
-    task = run.tasks.get(needed)
-    chosen = find_chosen(list_rivals(run, task)) if task is not None else None
-    return chosen.spec.id if chosen is not None else needed
+    detail = [f"{task.id}: {task.title}" for task in tasks]
+    detail += [f"takes back {one.key}: {one.reason}" for one in plan.cancel]
+    return build_run_approval(context, "plan", subject, title, detail, plan=plan)
 
 
 def build_root_task(goal: str) -> Task:
@@ -248,7 +169,8 @@ def _number_brief(context: RunContext, state: TaskState, brief: PlanningBrief) -
     """Return a brief with what follows from the number of the round that has begun."""
     numbered = {"round": state.rounds, "rounds_left": _count_rounds_left(context, state)}
     numbered["has_baseline"] = state.began_with_baseline
-    return brief.model_copy(update=numbered | {"review": find_review_of_plan(context.state, state)})
+    review, edits = find_review_of_plan(context.state, state), list_edits_for_round(context.state, state)
+    return brief.model_copy(update=numbered | {"review": review, "edits": edits})
 
 
 class _Reports(NamedTuple):
@@ -283,24 +205,13 @@ def _collect_reports(context: RunContext, state: TaskState, seen_ends: int) -> _
 
 def _build_brief(context: RunContext, state: TaskState, seen_ends: int) -> PlanningBrief:
     """Return what a planner is told of its slice as it is now."""
-    run, settings = context.state, context.config.plan
-    reports = _collect_reports(context, state, seen_ends)
-    left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
+    run, reports = context.state, _collect_reports(context, state, seen_ends)
     return PlanningBrief(
         task=state.spec,
         goal=run.run.goal,
         contract=run.goal.contract or Contract(criteria=()),
         round=state.rounds,
-        limits=PlanLimits(
-            depth=state.spec.depth,
-            max_depth=settings.max_depth,
-            max_children=settings.max_children,
-            variants=tuple(sorted(context.config.roles.worker.variants)),
-            left_usd=left_usd,
-            left_tokens=left_tokens,
-            has_prices=not run.spend.total.unpriced_calls,
-            max_best_of=settings.max_best_of,
-        ),
+        limits=build_plan_limits(run, context.config, state),
         reports=reports.ended,
         under_way=reports.under_way,
         taken=reports.taken,

@@ -11,6 +11,7 @@ from orchestrator.domain.commands.person_words import PersonWords
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId, TaskId, build_unit_id
 from orchestrator.domain.judging.check import Difference, Receipt
+from orchestrator.domain.planning.plan_edits import PlanEdit, describe_plan_change
 from orchestrator.domain.run.session_state import SessionState
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import Attempt, Exit
@@ -86,6 +87,7 @@ class _RunReportBuilder:
             last_at=state.last_at.isoformat() if state.last_at else None,
             iterations_judged=tuple(state.goal.iterations),
             words=tuple(map(_build_words, state.goal.words.values())),
+            plan_edits=tuple(map(_build_plan_edit, state.goal.plan_edits)),
             timeline=tuple(map(self._build_interval, self._timeline.intervals)),
             tasks_by_tree=tuple(self._build_task(state.tasks[TaskId(entry.name)]) for entry in self._cost.tasks),
             contract_receipts=self._build_receipts(iterate_contract_receipts(state)),
@@ -218,6 +220,11 @@ def iterate_reproduction_commands(state: RunState) -> Iterator[str]:
         yield f"git checkout --detach {state.head}"
     yield from dict.fromkeys(receipt.command for receipt in state.get_baseline_receipts().values())
     yield f"orchestrate replay {shlex.quote(run.run)} --offline"
+
+
+def _build_plan_edit(edit: PlanEdit) -> run_report_model.ReportedPlanEdit:
+    changes = tuple(map(describe_plan_change, edit.changes))
+    return run_report_model.ReportedPlanEdit(task=edit.task, round=edit.round, by=edit.by, changes=changes)
 
 
 def _build_words(said: PersonWords) -> run_report_model.ReportedWords:

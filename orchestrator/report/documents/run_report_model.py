@@ -142,6 +142,20 @@ class ReportedWords(ReadModel):
         return self.reached or "nobody: no conversation about the task took place after it"
 
 
+class ReportedPlanEdit(ReadModel):
+    """What a person made of the plan of a planner's round before its tasks began; `changes` in words."""
+
+    task: str
+    round: int
+    by: str
+    changes: tuple[str, ...]
+
+    @property
+    def change_text(self) -> str:
+        """All changes in one line."""
+        return "; ".join(self.changes)
+
+
 class RunReport(RunFields, schema="orchestrate.run-report/1"):
     """The output of `report --data`, of which all forms of the report are made: the result with everything behind it.
 
@@ -154,6 +168,7 @@ class RunReport(RunFields, schema="orchestrate.run-report/1"):
     last_at: str | None
     iterations_judged: tuple[IterationVerdict, ...]
     words: tuple[ReportedWords, ...] = ()
+    plan_edits: tuple[ReportedPlanEdit, ...] = ()
     timeline: tuple[ReportedInterval, ...]
     tasks_by_tree: tuple[ReportedTask, ...]
     contract_receipts: tuple[ReportedReceipt, ...]

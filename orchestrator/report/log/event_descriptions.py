@@ -8,6 +8,7 @@ from orchestrator.domain.event import Event, external, forge, landing, migration
 from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
+from orchestrator.domain.planning.plan_edits import describe_plan_change, list_plan_changes
 from orchestrator.domain.run.approval import DECISION_WORDS
 from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.sandbox.network import describe_refused_hosts
@@ -107,6 +108,12 @@ def _(event: people.WordsDelivered) -> str:
 @describe_event.register
 def _(event: people.PlanGiven) -> str:
     return f"a person gave the first plan: {len(event.plan.tasks)} tasks"
+
+
+@describe_event.register
+def _(event: people.PlanEdited) -> str:
+    changes = map(describe_plan_change, list_plan_changes(event.proposed, event.plan))
+    return f"{event.by} edited the plan of round {event.round} of {event.task}: {'; '.join(changes)}"
 
 
 @describe_event.register

@@ -109,11 +109,11 @@ def parse_commands(text: str, selected: Sequence[Subject], state: RunState) -> l
 
 def _list_options(name: str) -> Mapping[str, CommandOption]:
     """Return the options of a typed command by name; `retry` has those for tasks and those for files."""
-    options = {option.name: option for option in TYPED_COMMANDS[name].options}
-    if name in MIGRATION_VERBS:
-        for option in MIGRATION_VERBS[name].options:
-            if option.is_in_palette:
-                options.setdefault(option.name, option)
+    options = dict[str, CommandOption]()
+    of_files = MIGRATION_VERBS[name].options if name in MIGRATION_VERBS else ()
+    for option in (*TYPED_COMMANDS[name].options, *of_files):
+        if option.is_in_palette:
+            options.setdefault(option.name, option)
     return options
 
 
@@ -246,6 +246,7 @@ def _build_criterion_drop(line: _TypedLine) -> list[Command]:
 _BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
     "": lambda line: [line.build_command(line.get_note(line.arguments.words))],
     "question": _build_answers,
+    "question-to-approve": _build_answers,
     "task": _build_retries,
     "subtree": _build_cancellation,
     "listener": partial(_build_as_by_key, "task", builders.build_words),
