@@ -50,7 +50,8 @@ class CarryoverTurns:
         self._ledger = ledger
         self._conversation = conversation
         self._window = spec.context_tokens
-        self._executor = ToolExecutor(self.spec, ledger, SessionHooks(self.spec, NO_HOOKS), conversation)
+        hooks = SessionHooks(self.spec, NO_HOOKS)
+        self._executor = ToolExecutor(self.spec, ledger, hooks, conversation, heeds_words=False)
 
     async def make_room(self) -> tuple[Exit, str] | None:
         """Ask for a carryover once the conversation fills too much, and do without one where that cannot be asked.

@@ -74,6 +74,10 @@ class SessionHistory:
         """Return the turns of this session since the last carryover, without those that answer a request for one."""
         return self.turns[self._start : self.pending_ask]
 
+    def count_replies(self) -> int:
+        """Return how many turns of this session count: those that a person interrupted cost none."""
+        return sum(not turn.is_interrupted for turn in self.turns)
+
     @property
     def pending_ask(self) -> int | None:
         """The turn that a carryover was asked for at, as long as there is none."""
@@ -279,6 +283,8 @@ async def _apply_event(ledger: SessionMemory, restored: RestoredSession, recorde
             restored.conversation.carryovers.append(Carryover(carried.turn, words))
         case TurnEnded() as ended:
             turn = restored.unfinished or Turn("", ())
+            if ended.is_interrupted:
+                turn = Turn("", (), is_interrupted=True)
             turn.nudge = ended.nudge
             restored.conversation.turns.append(turn)
             restored.unfinished, restored.tree = None, ended.tree

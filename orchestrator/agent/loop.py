@@ -7,6 +7,7 @@ A conversation that fills its context goes on in a fresh one, in the same sessio
 
 from orchestrator.agent.carryover_turns import CarryoverTurns
 from orchestrator.agent.history import RestoredSession, SessionHistory, restore_opening, restore_session
+from orchestrator.agent.interruption import await_reply
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.stuck_detector import StuckDetector
@@ -65,6 +66,7 @@ async def run_session(
 
 async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
     opening = await restore_opening(ledger, spec.continues, spec.until)
+    await ledger.repeat_words(spec.id, None)
     words, delivered = take_words(spec, ledger)
     system, brief = ledger.redact_text(spec.system), ledger.redact_text("\n\n".join(filter(None, (spec.brief, words))))
     started = SessionStarted(
@@ -153,7 +155,7 @@ class _Session:
         return value or SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
     async def _find_limit(self) -> tuple[Exit, str] | None:
-        turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
+        turns, limit = self._conversation.count_replies(), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
         if self._restored.unfinished:
@@ -176,13 +178,15 @@ class _Session:
     async def _ask_model(self) -> Turn | SessionFailure:
         if veto := await self._hooks.before_turn(len(self._conversation.turns)):
             return SessionFailure(exit=Exit.VETOED, detail=veto)
-        return await self._request_reply(self._spec)
+        await self._ledger.repeat_words(self._spec.id, len(self._conversation.turns), is_interruption=True)
+        return await self._request_reply(self._spec, is_interruptible=True)
 
-    async def _request_reply(self, spec: SessionSpec) -> Turn | SessionFailure:
+    async def _request_reply(self, spec: SessionSpec, *, is_interruptible: bool = False) -> Turn | SessionFailure:
         window = spec.context_tokens
         messages = self._conversation.build_messages(window, spec.reasoning_rule)
         try:
-            reply = await self._asker.ask_model(spec, len(self._conversation.turns), messages)
+            asking = self._asker.ask_model(spec, len(self._conversation.turns), messages)
+            reply = await (await_reply(spec, self._ledger, asking) if is_interruptible else asking)
         except ContextOverflow as error:
             hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
             return SessionFailure(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
@@ -190,7 +194,7 @@ class _Session:
             return SessionFailure(exit=Exit.REFUSED, detail=str(error))
         except OutOfBudget as error:
             return SessionFailure(exit=Exit.OUT_OF_BUDGET, detail=str(error))
-        return Turn.from_reply(reply)
+        return Turn("", (), is_interrupted=True) if reply is None else Turn.from_reply(reply)
 
     async def _close_turn(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
@@ -198,10 +202,16 @@ class _Session:
         if self._executor.has_mutated and self._spec.workspace and self._spec.anchor:
             self._restored.tree = await self._keep_content(number, self._spec.workspace, self._spec.anchor)
         self._conversation.turns.append(turn)
+        await self._ledger.repeat_words(self._spec.id, number)
         words, delivered = ("", []) if is_final else take_words(self._spec, self._ledger, number)
         turn.nudge = "" if is_final else "\n\n".join(filter(None, (self._build_nudge(turn), words)))
         whole = TurnEnded(
-            task=self._spec.task, session=self._spec.id, turn=number, tree=self._restored.tree, nudge=turn.nudge
+            task=self._spec.task,
+            session=self._spec.id,
+            turn=number,
+            tree=self._restored.tree,
+            nudge=turn.nudge,
+            is_interrupted=turn.is_interrupted,
         )
         ended = (Exit.FINISHED, "") if is_final else self._find_dead_end()
         if ended:
@@ -226,6 +236,8 @@ class _Session:
 
     def _build_nudge(self, turn: Turn) -> str:
         """Return what the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
+        if turn.is_interrupted:
+            return ""
         final = self._executor.final_tool_names
         said = [self._stuck.record_turn(turn)]
         if turn.finish_reason == "length":
@@ -237,7 +249,7 @@ class _Session:
 
     def _warn_of_end(self, taken: int = 0) -> str:
         """Return what is said once when few turns are left; `taken` turns are over and not counted yet."""
-        left = self._spec.settings.max_turns - len(self._conversation.turns) - taken
+        left = self._spec.settings.max_turns - self._conversation.count_replies() - taken
         if left != WARNING_TURNS:
             return ""
         return _RUNNING_OUT.format(left=WARNING_TURNS, final=self._executor.final_tool_names)

@@ -87,7 +87,7 @@ class StuckDetector:
     """Follows a session turn by turn; begins with the turns that were there before."""
 
     def __init__(self, turns: Iterable[Turn] = ()) -> None:
-        self._turns = list(map(fingerprint_turn, turns))
+        self._turns = [fingerprint_turn(turn) for turn in turns if not turn.is_interrupted]
         self._found = find_stuck_pattern(self._turns)
 
     def record_turn(self, turn: Turn) -> str:

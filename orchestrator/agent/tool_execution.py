@@ -14,11 +14,13 @@ import anyio
 from orchestrator.agent.context_size import CHARS_PER_TOKEN
 from orchestrator.agent.elided_texts import has_elision_note
 from orchestrator.agent.history import SessionHistory
+from orchestrator.agent.interruption import is_interrupted
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.agent.tools.argument_names import describe_other_names
 from orchestrator.agent.tools.base import AnyTool, ToolResult
 from orchestrator.agent.turn import Turn
 from orchestrator.domain.chat import ToolCall
+from orchestrator.domain.commands.person_words import WORDS_FOLLOW
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import parse_effect_name
@@ -86,6 +88,7 @@ class SessionHooks:
 _DYING_S = 10.0
 """How long a tool has to come to its own end after what it waited for was killed."""
 _VETOED = "Nothing was done: this project does not allow it. {}"
+_STOPPED = "A person stopped this call"
 _UNSHOWN = (
     "Nothing was done: a [redacted:…] in this call stands for a secret that is not shown here, and would be written or "
     "run in its place. Leave such places as they are: change the lines around them, and name variables, not values."
@@ -112,9 +115,13 @@ class ToolExecutor:
         hooks: SessionHooks,
         conversation: SessionHistory,
         policy: PolicyGuard = NO_POLICY,
+        *,
+        heeds_words: bool = True,
     ) -> None:
+        """Set up; unless it `heeds_words` the tools are used also where a person's words do not wait."""
         self._spec = spec
         self._policy = policy
+        self._heeds_words = heeds_words
         self._ledger = ledger
         self._hooks = hooks
         self._conversation = conversation
@@ -258,6 +265,8 @@ class ToolExecutor:
         if tool.is_mutating and has_elision_note(call.arguments):
             return ToolResult(_ELIDED, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
+        if self._heeds_words and is_interrupted(self._spec, self._ledger):
+            return ToolResult(f"{_STOPPED}: {WORDS_FOLLOW}", is_ok=False)
         return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
 
 
@@ -312,5 +321,5 @@ async def _wait_for_stop(ledger: Ledger, call: str, workspace: Workspace | None,
 
 def _describe_stop(ledger: Ledger, call: str) -> str:
     if reason := ledger.state.stopped_calls.get(call):
-        return f"A person stopped this call: {reason}"
-    return "A person stopped this call."
+        return f"{_STOPPED}: {reason}"
+    return f"{_STOPPED}."

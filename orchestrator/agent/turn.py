@@ -10,6 +10,7 @@ from orchestrator.llm.reasoning_rules import ReasoningRule
 
 NOT_EXECUTED = "not executed: an earlier call of this reply failed or ended the session"
 """The observation of a call that has none."""
+_INTERRUPTED = "(interrupted by a person)"
 
 
 @dataclass
@@ -18,7 +19,8 @@ class Turn:
 
     `nudge` is what the harness said after it, `failed` tells that one of the tools refused or failed,
     `finish_reason` why the provider ended the reply. `reasoning` is the model's thinking before it, `model` the model
-    that was asked, `usage` the tokens that the provider counted.
+    that was asked, `usage` the tokens that the provider counted. `is_interrupted` tells that a person's words came
+    before the reply, so that there is none.
     """
 
     text: str
@@ -30,6 +32,7 @@ class Turn:
     reasoning: Reasoning | None = None
     model: str = ""
     usage: Usage = field(default_factory=Usage)
+    is_interrupted: bool = False
     _built: dict[tuple[int, bool, bool, str], tuple[Message, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -84,7 +87,7 @@ def count_chars(messages: Sequence[Message], rule: ReasoningRule = ReasoningRule
 def _build_turn_messages(turn: Turn, index: int, *, is_elided: bool, thinks: bool) -> list[Message]:
     text, calls = turn.text, turn.tool_calls
     if not text.strip() and not calls:
-        text = "(no answer)"
+        text = _INTERRUPTED if turn.is_interrupted else "(no answer)"
     if is_elided:
         calls = tuple(elide_call(call, index + 1) for call in calls)
     reasoning = turn.reasoning if thinks else None

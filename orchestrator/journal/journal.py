@@ -10,11 +10,12 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.crash import crash_point
+from orchestrator.domain.commands.person_words import has_urgent_words
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import ClockJumped, RunEnded, RunPaused
 from orchestrator.domain.fold.projection import apply_recorded_event
-from orchestrator.domain.ids import SessionId, build_effect_key
+from orchestrator.domain.ids import SessionId, TaskId, build_effect_key
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
 from orchestrator.domain.text.encoding import make_encodable
@@ -174,10 +175,10 @@ class Journal:
     def _place(self, event: Event) -> None:
         kept = redact_event(escape_surrogates(event), self.redactor)
         recorded = RecordedEvent(self.state.seq + 1, self._clock.now(), kept)
-        stopped = len(self.state.stopped_calls)
+        heeded = self._count_heeded()
         apply_recorded_event(self.state, recorded)
         self._pending.append(recorded)
-        if len(self.state.stopped_calls) > stopped:
+        if self._count_heeded() > heeded:
             self._stopping.set()
             self._stopping = anyio.Event()
 
@@ -214,6 +215,18 @@ class Journal:
             derived[name] = project(self.state)
         self._project_at = now + max(_PROJECT_EVERY_S, _REST * (perf_counter() - begun))
         return derived
+
+    def _count_heeded(self) -> int:
+        """Return how much people have said that whatever is under way heeds at once."""
+        return len(self.state.stopped_calls) + len(self.state.goal.words)
+
+    async def wait_for_urgent_words(self, task: TaskId) -> None:
+        """Wait until a person has said something to a task that does not wait."""
+        while not has_urgent_words(self.state.goal.words.values(), task):
+            await self._stopping.wait()
+
+    async def repeat_words(self, session: SessionId, turn: int | None, *, is_interruption: bool = False) -> None:
+        """Do nothing: people say what they say. A replay repeats what they said then."""
 
     async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""

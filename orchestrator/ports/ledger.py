@@ -6,7 +6,7 @@ from typing import Protocol
 
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.ports.journal_search import SearchHit
@@ -61,6 +61,16 @@ class Ledger(SessionMemory, Protocol):
 
     async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""
+
+    async def wait_for_urgent_words(self, task: TaskId) -> None:
+        """Wait until a person has said something to a task that does not wait."""
+
+    async def repeat_words(self, session: SessionId, turn: int | None, *, is_interruption: bool = False) -> None:
+        """In a replay, take down what people had said that was told at this place of a conversation; else do nothing.
+
+        `turn` is the one behind which the words were told, None for the brief; with `is_interruption` they came in the
+        place of its reply.
+        """
 
     def redact_text(self, text: str) -> str:
         """Return a text without secrets: as it is kept, and as it is to be shown and sent."""

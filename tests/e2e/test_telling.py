@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.people import WordsDelivered
-from orchestrator.domain.event.work import ModelCalled, SessionStarted, TurnEnded
+from orchestrator.domain.event.work import ModelCalled, SessionStarted, ToolReturned, TurnEnded
+from tests.running.cli import environment
+from tests.running.in_process import orchestrate
 from tests.running.killing import kill_engines
 from tests.running.terminals import SleepyRun, in_shell
 
@@ -66,6 +68,21 @@ def test_words_survive_a_kill_and_are_told_once(tmp_path: Path) -> None:
     run.wake()
     run.wait_for_the_end()
     assert [name for delivered in list_delivered(run) for name in delivered.word_ids] == ["w1", "w2"]
+
+
+@pytest.mark.extended
+def test_words_that_do_not_wait_are_told_once_though_the_engine_dies_as_it_has_taken_them(tmp_path: Path) -> None:
+    run = SleepyRun(tmp_path, sleep_s=600)
+    deadly = environment(tmp_path, ORCHESTRATE_CRASH_AT="inbox.after-record")
+    orchestrate(*run.words, "--detach", *run.where, cwd=tmp_path, env=deadly)
+    run.wait_for(in_shell)
+    assert run.says("tell", "latest", "a", WORDS, "--now").code == 0
+    assert run.says("resume", "latest").code == 0, "nobody sleeps any more"
+    (delivered,) = list_delivered(run)
+    assert (delivered.task, delivered.turn, delivered.word_ids) == ("a", 0, ("w1",))
+    returned = [one.event for one in run.events() if isinstance(one.event, ToolReturned) and one.event.name == "shell"]
+    assert [one.observation.head.partition(":")[0] for one in returned] == ["A person stopped this call"]
+    assert run.says("show", "latest", "a", "--json").json["task"]["attempts"][-1]["number"] == 1
 
 
 @pytest.mark.extended

@@ -145,7 +145,7 @@ _GOAL_COMMANDS = (
     CatalogEntry(
         "tell",
         do="tell",
-        usage="tell TASK TEXT",
+        usage="tell TASK TEXT [--now]",
         summary="say something to whoever works on a task",
         line="Say something to the planner or worker of a task.",
         help="""Say TEXT (`-` reads it from standard input) to whoever works on TASK of RUN. It is told before its next
@@ -154,10 +154,12 @@ _GOAL_COMMANDS = (
         examples=(
             'orchestrate tell latest storage/index "keep the old file format readable"',
             "orchestrate tell 7f3a root - < note.txt",
+            'orchestrate tell latest storage/index "stop: that is the wrong file" --now',
         ),
         target="listener",
         argument=CommandArgument("task"),
         words=CommandArgument("note", "TEXT"),
+        options=(CommandOption("now", "End the model call or command under way first.", kind="flag", field="is_now"),),
     ),
     CatalogEntry(
         "stop-call",

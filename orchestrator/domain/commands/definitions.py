@@ -108,10 +108,14 @@ class StopCall(_BaseCommand, do="stop-call"):
 
 
 class Tell(_BaseCommand, do="tell"):
-    """Say something to whoever works on a task, before its next turn; or, where nobody does, before its first."""
+    """Say something to whoever works on a task, before its next turn; or, where nobody does, before its first.
+
+    With `is_now` the model call or the command that it waits for is ended first.
+    """
 
     task: TaskId
     note: str
+    is_now: bool = False
 
 
 class Configure(_BaseCommand, do="configure"):

@@ -7,7 +7,7 @@ from orchestrator.domain.commands import definitions
 from orchestrator.domain.commands.answers import explain_answer_refusal
 from orchestrator.domain.commands.definitions import Command, MigrationCommand
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
-from orchestrator.domain.commands.person_words import MAX_WORDS_CHARS, PersonWords
+from orchestrator.domain.commands.person_words import LISTENING_ROLES, MAX_WORDS_CHARS, WORDS_FOLLOW, PersonWords
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.fold.record_updates import add_task_grants, format_reason, reopen_run, update_task
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, parse_effect_name
@@ -134,7 +134,12 @@ def _explain_words_refusal(state: RunState, command: definitions.Tell) -> str:
 
 def _add_words(state: RunState, command: definitions.Tell, by: str) -> None:
     name = f"w{len(state.goal.words) + 1}"
-    state.goal.words[name] = PersonWords(id=name, task=command.task, by=by, text=command.note.strip())
+    words = PersonWords(id=name, task=command.task, by=by, text=command.note.strip(), is_urgent=command.is_now)
+    state.goal.words[name] = words
+    for call in _list_running_calls(state) if command.is_now else ():
+        session = state.sessions.get(call.session)
+        if call.task == command.task and session is not None and session.role in LISTENING_ROLES:
+            state.stopped_calls.setdefault(parse_effect_name(call.key), WORDS_FOLLOW)
 
 
 def _explain_criterion_refusal(state: RunState, command: definitions.AddCriterion | definitions.DropCriterion) -> str:

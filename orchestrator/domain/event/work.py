@@ -309,12 +309,16 @@ class SnapshotTaken(TurnDone, kind="snapshot.taken"):
 
 
 class TurnEnded(Event, kind="turn.ended"):
-    """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on."""
+    """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on.
+
+    With `is_interrupted` a person's words came before the model's reply, which is left unused if it came at all.
+    """
 
     session: SessionId
     turn: int
     tree: TreeId | None
     nudge: str = ""
+    is_interrupted: bool = False
 
 
 class ContextFilled(Event, kind="session.context-filled"):

@@ -21,7 +21,7 @@ def describe_command_subject(command: Command) -> str:
         case DropCriterion():
             return f" {command.id}"
         case Tell():
-            return f" {command.task}: {to_one_line(command.note, _WORDS_CHARS)}"
+            return f" {command.task}{' at once' * command.is_now}: {to_one_line(command.note, _WORDS_CHARS)}"
         case StopCall():
             return f" {command.session}{add_lead(': ', command.reason)}"
     return _STOP_WORDS.get(getattr(command, "how", ""), "")

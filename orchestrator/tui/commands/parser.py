@@ -217,6 +217,14 @@ def _build_as_by_key(kind: SubjectKind, build: builders.CommandBuilder, line: _T
     return build(subjects, line.state, note)
 
 
+def _build_words(line: _TypedLine) -> list[Command]:
+    subjects, note = line.find_subjects("task")
+    words = builders.build_words(subjects, line.state, note)
+    if not line.arguments.get_option("now"):
+        return words
+    return [one.model_copy(update={"is_now": True}) for one in words]
+
+
 def _build_shard_commands(line: _TypedLine) -> list[Command]:
     names, note = line.split_name_and_note()
     names = names or builders.require_names(builders.find_shards(line.selected, line.state), "shard")
@@ -249,7 +257,7 @@ _BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
     "question-to-approve": _build_answers,
     "task": _build_retries,
     "subtree": _build_cancellation,
-    "listener": partial(_build_as_by_key, "task", builders.build_words),
+    "listener": _build_words,
     "call": partial(_build_as_by_key, "task", builders.build_call_stops),
     "criterion": _build_criterion,
     "criterion-id": _build_criterion_drop,
