@@ -19,6 +19,7 @@ from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
 from orchestrator.llm.reasoning_rules import ReasoningRule
 from orchestrator.llm.recorded_model import CallPosition, RecordedAnswer
+from orchestrator.replay.sequence.recorded_words import find_interrupted_turns
 
 _ENDS_A_SESSION = frozenset({ContextOverflow.code, RequestRefused.code})
 """Failures that a session takes as an answer; after any other the run stopped and asked again when it went on."""
@@ -113,6 +114,7 @@ class RecordedRun:
 
 async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
     calls: dict[CallPosition, RecordedCall] = {}
+    interrupted = find_interrupted_turns(reader.events)
     open_calls: dict[CallPosition, ModelCalled] = {}
     for recorded in reader.events:
         event = recorded.event
@@ -126,6 +128,8 @@ async def _read_calls(reader: JournalSessionReader) -> Mapping[CallPosition, Rec
         else:
             continue
         place = (event.session, event.turn)
+        if place in interrupted:
+            continue  # nobody used it: a person's words came first
         calls[place] = RecordedCall(_require_call(open_calls, place), recorded.seq, answer)
     return calls
 

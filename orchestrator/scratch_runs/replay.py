@@ -37,7 +37,10 @@ from orchestrator.replay.recorded_forge import RecordedForge
 from orchestrator.replay.recording import RecordedRun
 from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import ReplayStopped
-from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder, StoppingJournal, find_stops
+from orchestrator.replay.sequence.ordered_engine import OrderedJournal, RecordedActionOrder, StoppingJournal
+from orchestrator.replay.sequence.recorded_answers import find_plan_answers
+from orchestrator.replay.sequence.recorded_stops import find_stops
+from orchestrator.replay.sequence.recorded_words import find_told_words
 from orchestrator.replay.sequence.schedule import build_schedule
 from orchestrator.run_control.control import RunLocation as RunPlace
 from prompts import PromptSource
@@ -141,10 +144,11 @@ class _Replay:
         return RunPlace(scratch.repository, scratch.state, directory)
 
     def _build_overrides(self) -> RunOverrides:
-        stops = find_stops(self._recording.events)
+        events = self._recording.events
+        stops, words = find_stops(events), find_told_words(events)
         if self._recording.state.run.recipe is not None:  # its steps follow one another in an order of their own
             client = RecordedModel(self._recording.answers, self._require_recorded_call, self._compare_request)
-            journal = partial(StoppingJournal, stops=stops)
+            journal = partial(StoppingJournal, stops=stops, words=words)
             return RunOverrides(
                 client=client,
                 open_journal=journal,
@@ -158,7 +162,14 @@ class _Replay:
         return RunOverrides(
             client=RecordedModel(self._recording.answers, self._wait_for_turn, self._compare_request),
             pace=RecordedActionOrder(self._order, self._schedule.rounds, self._schedule.compositions),
-            open_journal=partial(OrderedJournal, stops=stops, order=self._order, repeated=repeated),
+            open_journal=partial(
+                OrderedJournal,
+                stops=stops,
+                order=self._order,
+                repeated=repeated,
+                words=words,
+                plan_answers=find_plan_answers(events),
+            ),
             prompts=self._source,
             wrap_forge=self._wrap_forge,
             deps=self._deps,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.run_execution import RunExit
-from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Retry
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Reject, Retry, SendBack
 from orchestrator.domain.event.people import CommandTaken, PlanEdited
 from orchestrator.domain.event.work import AttemptStarted, PlanSubmitted, SessionStarted
 from orchestrator.domain.ids import TaskId
@@ -14,6 +14,7 @@ from orchestrator.domain.run.task import EndCause, TaskDraft, TaskStatus
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.run_control.control import send_command
+from tests.engine.test_replay import again
 from tests.running.goals import Bench, status, task
 from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends
 
@@ -151,3 +152,27 @@ async def test_a_person_can_keep_what_the_planner_takes_back(bench: Bench) -> No
     say(bench, Approve(item="landing/long@1"))
     done = await bench.resume(FIRST, *FAILS, *task("long"), SECOND, *task("c"), *task("next"), *END)
     assert (done.exit_code, status(done, "next"), status(done, "c")) == (0, TaskStatus.MERGED, TaskStatus.MERGED)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("answer", ["edit", "send-back", "approve", "reject"])
+async def test_a_run_in_which_a_plan_was_answered_is_done_over_the_same(bench: Bench, answer: str) -> None:
+    await bench.run(TWO, approval=LARGE)
+    if answer == "send-back":
+        say(bench, SendBack(item="q1", note="c in the place of b"))
+        second = plans("root", {"key": "a"}, {"key": "c"})
+        await bench.resume(TWO, second)
+        say(bench, Approve(item="q2"))
+        done = await bench.resume(TWO, second, *task("a"), *task("c"), *END)
+    elif answer == "edit":
+        say(bench, Approve(item="q1", plan=Plan(rationale="mine", tasks=(draft("a"), draft("c")))))
+        done = await bench.resume(TWO, *task("a"), *task("c"), *END)
+    elif answer == "reject":
+        say(bench, Reject(item="q1", reason="another way"))
+        done = await bench.resume(TWO, planner_ends())
+    else:
+        say(bench, Approve(item="q1"))
+        done = await bench.resume(TWO, *task("a"), *task("b"), *END)
+    assert done.state.ended is not None
+    report = await again(bench)
+    assert (report.exit_code, report.divergences, report.replayed_outcome) == (0, (), done.state.ended.outcome)

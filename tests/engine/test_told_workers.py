@@ -20,6 +20,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
 from orchestrator.project.options import Options
 from orchestrator.run_control.control import send_command
+from tests.engine.test_replay import again
 from tests.loopback.play import text_of
 from tests.loopback.server import LoopbackServer
 from tests.running.goals import Bench
@@ -138,3 +139,22 @@ async def test_words_that_do_not_wait_end_what_is_under_way_and_the_conversation
     turns = [one for one in list_events(ended, TurnEnded) if one.task == "a" and one.session == "work:a@1"]
     assert [one.is_interrupted for one in turns][:2] == [at is ModelCalled, False]
     assert ended.state.sessions[turns[0].session].ended == "finished"
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("at", [ModelCalled, ToolCalled], ids=lambda kind: kind.__name__)
+async def test_a_run_in_which_people_spoke_is_done_over_with_their_words_at_the_same_turns(
+    bench: Bench, at: type[ModelCalled] | type[ToolCalled]
+) -> None:
+    assert (await work(bench, Listener(NEVER[at]), Teller(bench, at, NOW))).exit_code == 0
+    report = await again(bench)
+    assert (report.exit_code, report.divergences, report.replayed_outcome) == (0, (), "done")
+
+
+@pytest.mark.extended
+async def test_words_that_waited_for_a_command_are_told_at_the_same_turn_again(bench: Bench) -> None:
+    listener = Listener(uses("worker", "a", "shell", command="sleep 2"))
+    ended = await work(bench, listener, Teller(bench, ToolCalled, Tell(task=TaskId("a"), note=WORDS)))
+    assert read_landed(bench, ended) == "seven"
+    report = await again(bench)
+    assert (report.exit_code, report.divergences, report.replayed_outcome) == (0, (), "done")

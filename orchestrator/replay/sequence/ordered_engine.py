@@ -5,16 +5,14 @@ Calls of tools that a person stopped then are stopped again, when they have run 
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
-from orchestrator.domain.commands.definitions import StopCall
-from orchestrator.domain.event import Event, RecordedEvent
+from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.event.people import CommandTaken
-from orchestrator.domain.event.work import ToolCalled, ToolReturned
+from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId, UnitId, parse_effect_name, parse_unit_task
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
@@ -23,43 +21,30 @@ from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay.sequence import milestones
 from orchestrator.replay.sequence.milestone_order import MilestoneOrder
+from orchestrator.replay.sequence.recorded_answers import (
+    NO_ANSWERS,
+    PlanAnswers,
+    build_answer_events,
+    find_answer,
+    put_question,
+)
+from orchestrator.replay.sequence.recorded_stops import RecordedStop
+from orchestrator.replay.sequence.recorded_words import NO_WORDS, RecordedWords
 from orchestrator.replay.sequence.schedule import Compositions, QueueRound
 
 _NEVER = "a further round of the queue"
 _NO_COMPOSITIONS: Compositions = {}
 
 
-@dataclass(frozen=True)
-class RecordedStop:
-    """A recorded stop: the person's words, and the seconds after which the call ended, 0 if it was not made again."""
-
-    taken: CommandTaken
-    after_s: float
-
-
-def find_stops(events: Sequence[RecordedEvent]) -> Mapping[str, RecordedStop]:
-    """Return the calls that were stopped, by the names of their effects."""
-    running: dict[SessionId, str] = {}
-    asked: dict[str, tuple[str, CommandTaken]] = {}
-    stops: dict[str, RecordedStop] = {}
-    for _, _, event in events:
-        if isinstance(event, ToolCalled):
-            running[event.session] = event.key
-        elif isinstance(event, CommandTaken) and isinstance(event.command, StopCall) and not event.refused:
-            key = running[event.command.session]
-            asked[parse_effect_name(key)] = (key, event)
-        elif isinstance(event, ToolReturned) and parse_effect_name(event.key) in asked:
-            key, taken = asked[parse_effect_name(event.key)]
-            stops[parse_effect_name(key)] = RecordedStop(taken, event.seconds if event.key == key else 0.0)
-    return stops
-
-
 class StoppingJournal(Journal):
-    """A journal in which people stop calls as they did then."""
+    """A journal in which people stop calls and say something as they did then."""
 
-    def __init__(self, directory: Path, clock: Clock, stops: Mapping[str, RecordedStop]) -> None:
+    def __init__(
+        self, directory: Path, clock: Clock, stops: Mapping[str, RecordedStop], words: RecordedWords = NO_WORDS
+    ) -> None:
         super().__init__(directory, clock)
         self._stops = stops
+        self._words = words
 
     async def append(self, *events: Event) -> None:
         """Make the events durable; a call that was not made then is stopped before it is made.
@@ -71,14 +56,24 @@ class StoppingJournal(Journal):
         for event in events:
             stop = self._stops.get(parse_effect_name(event.key)) if isinstance(event, ToolCalled) else None
             if stop and stop.after_s == 0:
-                await super().append(stop.taken)
+                await self._take_again(stop.taken)
 
     async def wait_for_call_stop(self, call: str) -> None:
         """Wait for as long as the call ran, and stop it; for ever, if nobody stopped it then."""
         if stop := self._stops.get(call):
             await anyio.sleep(stop.after_s)
-            await self.append(stop.taken)
+            await self._take_again(stop.taken)
         await super().wait_for_call_stop(call)
+
+    async def repeat_words(self, session: SessionId, turn: int | None, *, is_interruption: bool = False) -> None:
+        """Take down what people had said by then, as far as that has not been done."""
+        for taken in self._words.list_words((session, turn), is_interruption=is_interruption):
+            await self._take_again(taken)
+
+    async def _take_again(self, taken: CommandTaken) -> None:
+        """Take down a command of the recording, once: words may both stop a call and be told after it."""
+        if taken.key not in self.state.taken_commands:
+            await super().append(taken)
 
 
 class RecordedActionOrder:
@@ -156,7 +151,7 @@ class OrderedJournal(StoppingJournal):
     """A journal that tells an order what has happened, and in which a landing waits for its turn.
 
     As soon as they come next it repeats the events `repeated`: what people answered then to wishes for a tier and to
-    questions of the policy, and the policies that decided.
+    questions of the policy, and the policies that decided. Plans that waited for a person are answered as then.
     """
 
     def __init__(
@@ -166,9 +161,12 @@ class OrderedJournal(StoppingJournal):
         stops: Mapping[str, RecordedStop],
         order: MilestoneOrder,
         repeated: Sequence[Event] = (),
+        words: RecordedWords = NO_WORDS,
+        plan_answers: PlanAnswers = NO_ANSWERS,
     ) -> None:
-        super().__init__(directory, clock, stops)
+        super().__init__(directory, clock, stops, words)
         self._order = order
+        self._plan_answers = plan_answers
         self._repeated = milestones.index_milestones(repeated)
         self._namer = milestones.MilestoneNamer()
 
@@ -180,6 +178,9 @@ class OrderedJournal(StoppingJournal):
             ReplayStopped: a landing's turn cannot come.
         """
         await self._repeat_event()
+        answer = find_answer(self._plan_answers, events)
+        if answer is not None:
+            events = tuple(put_question(events, answer))
         names = list(map(self._namer.find_milestone, events))
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
@@ -187,6 +188,8 @@ class OrderedJournal(StoppingJournal):
         await super().append(*events)
         for name in filter(None, names):
             self._order.record_milestone(name)
+        if answer is not None:
+            await self.append(*build_answer_events(self.state, answer))
         await self._repeat_event()
 
     async def _repeat_event(self) -> None:

@@ -15,6 +15,7 @@ from orchestrator.domain.event.work import (
     AttemptStarted,
     CandidateComposed,
     ModelFailed,
+    ModelReplied,
     PlanningStarted,
     WorkspaceLeasing,
 )
@@ -105,6 +106,8 @@ def _is_effective(recorded: RecordedEvent, recording: RecordedRun, effective: se
     event = recorded.event
     if isinstance(event, LandingStarted | CandidateComposed):
         return recorded.seq in effective
+    if isinstance(event, ModelReplied):
+        return (event.session, event.turn) in recording.calls
     if isinstance(event, ModelFailed):
         call = recording.calls.get((event.session, event.turn))
         return call is not None and call.seq == recorded.seq
