@@ -259,6 +259,10 @@ class Dashboard(LeavableApp):
         """Open a copy of what is selected in an editor or a shell."""
         self.command_bar.open_copy(how)
 
+    def action_edit_plan(self) -> None:
+        """Change the plan that waits in an editor, and approve it so."""
+        self.command_bar.edit_plan()
+
     def action_undo(self) -> None:
         """Undo the last command while it is held."""
         self.command_bar.undo_last_commands()

@@ -40,6 +40,7 @@ class HelpRow:
 
 
 _PAUSE, _RETRY = "orchestrate pause RUN", "orchestrate retry RUN TASK --note TEXT"
+_APPROVE = "orchestrate approve RUN QUESTION"
 _REJECT = "orchestrate reject RUN QUESTION"
 _SEND_BACK = "orchestrate send-back RUN QUESTION --note TEXT"
 GLOBAL_KEYS = (
@@ -52,7 +53,8 @@ GLOBAL_KEYS = (
     GlobalKey("copy", "y", "copy", "copy what is selected or chosen, also to a file"),
     GlobalKey("help", "question_mark,f1", "help", "all keys"),
     GlobalKey("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
-    GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN QUESTION"),
+    GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", _APPROVE),
+    GlobalKey("edit-plan", "e", "edit_plan", "change a plan in $EDITOR and approve it", f"{_APPROVE} --edit"),
     GlobalKey("send-back", "b", "act('send-back')", "send back, with a note and commented lines", _SEND_BACK),
     GlobalKey("reject", "d", "act('reject')", "answer no, with a note", f"{_REJECT} --reason TEXT"),
     GlobalKey("pause", "p", "act('pause')", "pause the run, or go on", f"{_PAUSE}; orchestrate continue RUN"),

@@ -4,7 +4,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.cli.control.plan_answer import keep_refused_plan
 from orchestrator.cli.documents import CommandDocument
 from orchestrator.cli.engine_follower import start_background_engine
 from orchestrator.cli.flags import Flags
@@ -15,12 +14,14 @@ from orchestrator.domain.commands.answers import Answer, get_decision
 from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Continue
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.planning.plan_edits import describe_plan_change, list_plan_changes
+from orchestrator.domain.planning.plan_toml import render_plan
 from orchestrator.domain.run.approval import DECISION_WORDS, ApprovalState
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.journal.state.derivation import apply_read_event
 from orchestrator.project.options import Options
+from orchestrator.report.edited_plans import suggest_again, write_plan_file
 from orchestrator.report.run.cancellation import Cancellation, preview_cancellation, render_cancellation
 from orchestrator.report.run.condition import explain_nothing_to_continue
 from orchestrator.run_control.control import RunLocation, find_run, predict_state, send_command
@@ -118,7 +119,8 @@ def _keep_plan(place: RunLocation, command: Command, question: ApprovalState | N
     """Keep a plan that was refused, and return how to give it again; empty where there is none."""
     if question is None or not isinstance(command, Approve) or command.plan is None:
         return ""
-    return f"; {keep_refused_plan(place.directory.run, str(question.id), command.plan)}"
+    file = write_plan_file(render_plan(command.plan))
+    return f"; {suggest_again(place.directory.run, question, file)}"
 
 
 def _describe_outcome(command: Command, question: ApprovalState | None, outcome: str | None) -> str:

@@ -3,7 +3,6 @@
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -11,9 +10,10 @@ from typing import NoReturn
 import click
 
 from orchestrator.cli.output import print_message
-from orchestrator.domain.planning.plan_toml import BrokenPlanText, find_task_line, read_plan, render_plan
-from orchestrator.domain.run.plan import Plan, PlanLimits, PlanProblem, check_plan
+from orchestrator.domain.planning.plan_toml import render_plan
+from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
 from orchestrator.errors import UsageProblem
+from orchestrator.report.edited_plans import read_checked_plan
 
 _HELP = """# The plan of the run. Change it, save it and leave the editor: then it is checked, and the run begins.
 # An empty file begins nothing. Each [[tasks]] is a task:
@@ -39,26 +39,6 @@ def read_plan_file(file: Path, limits: PlanLimits) -> Plan:
         UsageProblem: as for `read_checked_plan`.
     """
     return read_checked_plan(file, lambda plan: check_plan(plan, limits))
-
-
-def read_checked_plan(file: Path, find_problems: Callable[[Plan], Sequence[PlanProblem]]) -> Plan:
-    """Return the plan of a file; `find_problems` are the rules that it has to obey.
-
-    Raises:
-        UsageProblem: it cannot be read, or is no plan that may be carried out; the message begins with FILE:LINE.
-    """
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"{file} cannot be read: {error}") from error
-    try:
-        plan = read_plan(text)
-    except BrokenPlanText as broken:
-        raise UsageProblem(f"{file}:{broken.line}: {broken.problem}") from broken
-    problems = [f"{file}:{find_task_line(text, plan, one.task)}: {one}" for one in find_problems(plan)]
-    if problems:
-        raise UsageProblem("\n".join(problems))
-    return plan
 
 
 def edit_plan(plan: Plan, limits: PlanLimits, goal: str, is_agreed: bool) -> Plan:

@@ -40,7 +40,7 @@ class QuestionRow(FilteredByAttributes):
 
     `id` is its short name, by which `:approve q1` answers it. `age_s` is since it was put, `left_s` until `default`
     counts; None where that is not known, or never. `blocks` says what does not go on without. `decision` is in words,
-    `closed` is why a question that nobody answered needs no answer any more.
+    `closed` is why a question that nobody answered needs no answer any more. A plan `is_editable` as it is approved.
     """
 
     FILTER_FIELDS: ClassVar = {
@@ -64,6 +64,7 @@ class QuestionRow(FilteredByAttributes):
     reason: str
     detail: Sequence[str]
     answers: Sequence[str]
+    is_editable: bool = False
 
     @property
     def id_text(self) -> str:
@@ -160,6 +161,7 @@ def _build_row(state: RunState, one: ApprovalState, closed: str, now: datetime, 
         reason=one.reason,
         detail=asked.detail,
         answers=asked.answers,
+        is_editable=asked.plan is not None,
     )
 
 
@@ -284,6 +286,8 @@ def render_question_lines(one: QuestionRow) -> list[str]:
         lines.append(f"expires   counts as {one.default} in {format_short_duration(max(one.left_s, 0))}")
     if one.is_open:
         lines.append(f"answers   {', '.join(one.answers)}")
+        if one.is_editable:
+            lines.append(f"change    the plan first: the key e, or orchestrate approve RUN {one.id} --edit")
     elif one.decision:
         lines.append(f"answered  {one.decision} by {one.by}{add_lead(': ', one.reason)}")
     else:

@@ -26,12 +26,14 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.report.edited_plans import WaitingPlan, require_waiting_plan
 from orchestrator.report.rows.questions import find_question_task
 from orchestrator.report.run.condition import explain_nothing_to_continue
 from orchestrator.tui.commands import builders
 from orchestrator.tui.commands.checkout import open_checkout, suspend_dashboard
 from orchestrator.tui.commands.parser import parse_commands
 from orchestrator.tui.commands.pending_line import PendingCommandLine, describe_with_consequence, is_dangerous
+from orchestrator.tui.commands.plan_editing import edit_waiting_plan
 from orchestrator.tui.rows.diff_rows import CommentTexts
 from orchestrator.tui.screens.command_dialogs import ConfirmationDialog, NoteDialog
 from orchestrator.tui.view_model import Connection, Subject
@@ -149,6 +151,7 @@ def format_note(comments: Sequence[LineComment]) -> str:
     return "\n".join([_ABOVE, *map(str, ordered)])
 
 
+NO_TERMINAL = "this terminal cannot be lent to another program"
 CopyOpener = Literal["editor", "shell"]
 RECORDING_REFUSAL = "this is a recording: nothing is sent"
 READ_ONLY_REFUSAL = "read-only: nothing is sent; start without --read-only to act"
@@ -275,11 +278,35 @@ class CommandBar(PendingCommandLine):
                     else:
                         await to_thread.run_sync(actions.open_editor, _locate_file(root, subject))
         except SuspendNotSupported:
-            self._host.show_message("this terminal cannot be lent to another program", is_problem=True)
+            self._host.show_message(NO_TERMINAL, is_problem=True)
         except (OrchestrateError, GitError, OSError) as problem:
             self._host.show_message(str(problem), is_problem=True)
         else:
             self._host.show_message("that was a copy; it is gone, with all that was changed in it")
+        finally:
+            self.is_suspended = False
+
+    def edit_plan(self) -> None:
+        """Open the plan that waits in the user's editor, and hold its approval as they leave it."""
+        state = self._state()
+        if state is None or self.is_suspended:
+            return
+        try:
+            waiting = require_waiting_plan(state, builders.find_question_items(self._selected, state)[0])
+        except OrchestrateError as problem:
+            self._host.show_message(str(problem), is_problem=True)
+            return
+        self.run_worker(self._edit(waiting), group="opening", exclusive=True)
+
+    async def _edit(self, waiting: WaitingPlan) -> None:
+        self.is_suspended = True
+        try:
+            answer = await edit_waiting_plan(self.app, self._host.actions.open_editor, waiting)
+            self.submit_commands([answer])
+        except SuspendNotSupported:
+            self._host.show_message(NO_TERMINAL, is_problem=True)
+        except (OrchestrateError, OSError) as problem:
+            self._host.show_message(str(problem), is_problem=True)
         finally:
             self.is_suspended = False
 

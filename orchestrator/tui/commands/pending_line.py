@@ -47,6 +47,8 @@ def describe_command(command: Command, question_ids: Mapping[str, QuestionId] = 
         words.insert(1, str(question_ids[command.item]))
     if note := to_one_line(getattr(command, "reason", "") or getattr(command, "note", ""), _NOTE_CHARS):
         words.append(f"({note})")
+    if isinstance(command, commands.Approve) and command.plan is not None:
+        words.append("as edited")
     if isinstance(command, commands.SendBack) and command.comments:
         words.append(f"with {format_count(len(command.comments), 'commented line')}")
     return " ".join(filter(None, words))

@@ -57,8 +57,8 @@ class InboxView(ThrottledView):
     TITLE = "Inbox"
     FIELDS = questions.QUESTION_KEYS
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
-        ("a", "approve"), ("d", "reject"), ("b", "send back"), ("enter", "diff"), ("space", "mark"),
-        ("*", "mark same matter"), ("u", "undo"),
+        ("a", "approve"), ("d", "reject"), ("b", "send back"), ("e", "change the plan"), ("enter", "diff"),
+        ("space", "mark"), ("*", "mark same matter"), ("u", "undo"),
     )  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("asterisk", "mark_alike", "mark the same matter", show=False),
@@ -150,7 +150,8 @@ class InboxView(ThrottledView):
         self.query_one("#inbox-rows", Panel).show_title([("Inbox", "title"), *count])
         panel = self.query_one("#inbox-question", Panel)
         panel.show_title([(question.matter, "ask" if question.is_open else "dim")] if question else [])
-        panel.show_keys(self.KEYS[:3] if question and question.is_open else ())
+        shown = 3 + question.is_editable if question and question.is_open else 0
+        panel.show_keys(self.KEYS[:shown])
 
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 

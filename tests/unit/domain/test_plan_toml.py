@@ -30,6 +30,7 @@ _DRAFTS = st.builds(
     non_goals=_LISTS,
     depends_on=_LISTS,
     replaces=st.none() | _TEXTS,
+    reconciles=_LISTS,
     decisions=_LISTS,
     checks=_LISTS,
     grants=st.lists(_TEXTS | _GRANTS, max_size=2).map(tuple),
