@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,9 +108,10 @@ def write_plan_file(text: str) -> Path:
 
 
 def remove_plan_file(file: Path) -> None:
-    """Remove a file with its folder."""
+    """Remove a file with its folder, unless the editor left something of its own there."""
     file.unlink(missing_ok=True)
-    file.parent.rmdir()
+    with suppress(OSError):
+        file.parent.rmdir()
 
 
 def suggest_again(run: RunId, question: ApprovalState, file: Path) -> str:

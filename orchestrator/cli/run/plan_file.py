@@ -2,8 +2,6 @@
 
 import shlex
 import sys
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +11,7 @@ from orchestrator.cli.output import print_message
 from orchestrator.domain.planning.plan_toml import render_plan
 from orchestrator.domain.run.plan import Plan, PlanLimits, check_plan
 from orchestrator.errors import UsageProblem
-from orchestrator.report.edited_plans import read_checked_plan
+from orchestrator.report.edited_plans import read_checked_plan, remove_plan_file, write_plan_file
 
 _HELP = """# The plan of the run. Change it, save it and leave the editor: then it is checked, and the run begins.
 # An empty file begins nothing. Each [[tasks]] is a task:
@@ -50,15 +48,13 @@ def edit_plan(plan: Plan, limits: PlanLimits, goal: str, is_agreed: bool) -> Pla
     Raises:
         UsageProblem: the file is empty now, or nothing may begin with it; what was written is kept.
     """
-    file = Path(tempfile.mkdtemp(prefix="orchestrate-plan-"), "plan.toml")
-    shown = (_HELP + render_plan(plan)).encode()
-    file.write_bytes(shown)
-    before = b""
+    shown, before = _HELP + render_plan(plan), ""
+    file = write_plan_file(shown)
     while True:
         _open_editor(file, goal)
-        text = file.read_bytes()
+        text = file.read_text(encoding="utf-8", errors="replace")
         if not text.strip():
-            _remove_file(file)
+            remove_plan_file(file)
             raise UsageProblem("the plan is empty: nothing was begun")
         try:
             edited = read_plan_file(file, limits)
@@ -71,7 +67,7 @@ def edit_plan(plan: Plan, limits: PlanLimits, goal: str, is_agreed: bool) -> Pla
         if text == shown and not is_agreed:
             print_message("the plan was not changed; to run a plan as it is, type --yes with --edit")
             _keep_file(file, goal)
-        _remove_file(file)
+        remove_plan_file(file)
         return edited
 
 
@@ -81,13 +77,6 @@ def _open_editor(file: Path, goal: str) -> None:
     except click.ClickException as error:
         print_message(f"{error.message}; name an editor in $VISUAL or $EDITOR")
         _keep_file(file, goal)
-
-
-def _remove_file(file: Path) -> None:
-    """Remove the file and its folder, unless the editor left something of its own there."""
-    file.unlink()
-    with suppress(OSError):
-        file.parent.rmdir()
 
 
 def _keep_file(file: Path, goal: str) -> NoReturn:
