@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -69,15 +69,64 @@ def find_run_anywhere(wanted: str, state: str) -> RunDirectory:
     raise UsageProblem(f"{wanted!r} fits more than one run: {listed}")
 
 
+class RunPlace(NamedTuple):
+    """A run as a command line names it, and where it lies: the values of --repo and --state."""
+
+    run: str | None
+    repo: Path
+    state: str
+
+
+def locate_named_run(run: str | None, repo: Path, state: str) -> RunPlace:
+    """Return where the run lies that a command line names; outside of any repository, by its own journal.
+
+    Raises:
+        UsageProblem: no repository is named or near, and `run` names none of the runs of all, or more than one.
+    """
+    if is_in_project(repo):
+        return RunPlace(run, repo, state)
+    directory = find_run_anywhere(require_run_name(run), state)
+    from orchestrator.discovery.run_repository import read_run_repository  # reads journals
+
+    return RunPlace(directory.run, read_run_repository(directory), str(directory.path.parents[2]))
+
+
+def find_run_of_verb(run: str | None, repo: Path, state: str) -> RunDirectory:
+    """Return the directory of the run that a command line names, for verbs that need no repository.
+
+    Raises:
+        UsageProblem: as `locate_named_run`.
+    """
+    if is_in_project(repo):
+        return find_state_directory(repo, state).find_run(run)
+    return find_run_anywhere(require_run_name(run), state)
+
+
+def is_in_project(repo: Path) -> bool:
+    """Return True if --repo names a repository, or the current directory lies in one."""
+    return repo != Path() or find_project_root(repo) is not None
+
+
+def require_run_name(run: str | None) -> str:
+    """Return the name of a run that is looked for over all repositories.
+
+    Raises:
+        UsageProblem: it is left out, or means the latest run, of which each repository has one.
+    """
+    if run is None or run == LATEST_RUN:
+        raise UsageProblem(
+            f"{Path().absolute()} lies in no git repository, so it has no latest run: name a RUN by its id "
+            "(orchestrate runs lists those of all repositories), or a repository with --repo DIR"
+        )
+    return run
+
+
 def pass_run_directory(function: Callable[..., None]) -> Any:  # noqa: ANN401
     """Give a verb RUN, --repo, --state and --json, and pass it the run as `directory`: the latest if not named."""
 
     @wraps(function)
     def run_verb(run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
-        if run is not None and run != LATEST_RUN and repo == Path() and find_project_root(repo) is None:
-            function(find_run_anywhere(run, state), **given)
-        else:
-            function(find_state_directory(repo, state).find_run(run), **given)
+        function(find_run_of_verb(run, repo, state), **given)
 
     return click.argument("run", required=False)(common_options(run_verb))
 
@@ -89,7 +138,8 @@ def pass_run_target(function: Callable[..., None]) -> Any:  # noqa: ANN401
     def run_verb(run: str | None, task: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
         from orchestrator.discovery.run_targets import find_run_target  # reads journals
 
-        target = find_run_target(repo, find_state_directory(repo, state), run, task)
+        place = locate_named_run(run, repo, state)
+        target = find_run_target(place.repo, find_state_directory(place.repo, place.state), place.run, task)
         if target.other_meaning:
             print_message(target.other_meaning)
         function(target, **given)

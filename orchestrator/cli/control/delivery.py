@@ -9,7 +9,7 @@ from orchestrator.cli.engine_follower import start_background_engine
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import print_lines, print_message, print_object
-from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.run_lookup import has_live_engine, locate_named_run
 from orchestrator.domain.commands.answers import Answer, get_decision
 from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Continue
 from orchestrator.domain.commands.goal import explain_refusal
@@ -35,11 +35,12 @@ def find_commanded_run(run: str | None, repo: Path, state: str) -> tuple[RunLoca
     """Return the run that a verb is about, and its state.
 
     Args:
-        run: what names it, see `StateDirectory.find_run`; None for the latest.
+        run: what names it, see `StateDirectory.find_run`, outside of any repository over all; None for the latest.
         repo: the value of --repo.
         state: the value of --state.
     """
-    return find_run(Options(repo, Flags(state=state).values), run)
+    place = locate_named_run(run, repo, state)
+    return find_run(Options(place.repo, Flags(state=place.state).values), place.run)
 
 
 def deliver_command(place: RunLocation, state: RunState, command: Command, *, wake: bool, as_json: bool) -> None:

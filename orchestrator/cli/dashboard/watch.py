@@ -9,7 +9,12 @@ import click
 
 from orchestrator.cli.arguments import FILE, repository_options
 from orchestrator.cli.output import exit_with
-from orchestrator.cli.run_lookup import find_project_root, find_state_directory, format_location_options
+from orchestrator.cli.run_lookup import (
+    find_state_directory,
+    format_location_options,
+    is_in_project,
+    locate_named_run,
+)
 from orchestrator.errors import UsageProblem
 
 
@@ -72,8 +77,9 @@ def watch_command(*, run: str | None, repo: Path, state: str, **given: Unpack[Wa
 
     is_in_lines = not given["web"] and (given["plain"] or not can_show_dashboard(os.environ))
     _require_consistent(given, is_in_lines)
-    if given["is_of_all"] or (run is None and repo == Path() and find_project_root(repo) is None):
+    if given["is_of_all"] or (run is None and not is_in_project(repo)):
         _watch_all(state, given, can_draw=run is None and not is_in_lines)
+    run, repo, state = locate_named_run(run, repo, state)
     directory = find_state_directory(repo, state).find_run(run)
     words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
     if given["film"] is not None:

@@ -11,7 +11,7 @@ from orchestrator import __version__
 from orchestrator.cli.arguments import common_options
 from orchestrator.cli.journal_reader import TolerantBlobs, fill_log, open_run_journal, read_state_tolerantly
 from orchestrator.cli.output import add_file_option, print_document, select_forms, write_report_file
-from orchestrator.cli.run_lookup import find_state_directory, has_live_engine
+from orchestrator.cli.run_lookup import find_run_of_verb, find_state_directory, has_live_engine
 from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import TaskId
@@ -64,13 +64,14 @@ def report_command(
     wanted = select_forms(files, as_json)
     if wanted and (is_all or task):
         raise UsageProblem(f"--{next(iter(wanted))} is of one whole run: leave --all and TASK out")
-    found = find_state_directory(repo, state)
+    if is_all:
+        _print_judging(find_state_directory(repo, state).list_runs(), None, is_all, as_json)
+        return
+    directory = find_run_of_verb(run, repo, state)
     if wanted:
-        _write_forms(found.find_run(run), wanted)
+        _write_forms(directory, wanted)
     if as_json or not wanted:
-        _print_judging(
-            found.list_runs() if is_all else [found.find_run(run)], TaskId(task) if task else None, is_all, as_json
-        )
+        _print_judging([directory], TaskId(task) if task else None, is_all, as_json)
 
 
 def _print_judging(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from orchestrator.cli.control.delivery import deliver_command, find_commanded_ru
 from orchestrator.cli.flags import build_options, build_rerun_options
 from orchestrator.cli.output import exit_with, print_document, print_message
 from orchestrator.cli.run_lifecycle import print_failure_as_json, run_with_engine
-from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.run_lookup import has_live_engine, locate_named_run
 from orchestrator.domain.commands.definitions import Publish
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
@@ -159,6 +159,7 @@ def resume_command(run: str | None, recipe: Path | None, **given: Unpack[argumen
     orchestrate migrate resume
     orchestrate migrate resume latest --recipe unittest-to-pytest.toml
     """
+    run, given["repo"], given["state"] = locate_named_run(run, given["repo"], given["state"])
     location, state = find_commanded_run(run, given["repo"], given["state"])
     if recipe is not None and state.run.mode == "migration":
         with locate_problems(recipe):

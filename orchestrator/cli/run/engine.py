@@ -17,6 +17,7 @@ from orchestrator.app.run_execution import RunExit, resume_run
 from orchestrator.cli.arguments import repository_options
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.output import exit_with, print_message
+from orchestrator.cli.run_lookup import locate_named_run
 from orchestrator.project.options import Options
 from orchestrator.run_control.prepared_engine import PREPARED_RUN, EngineOrders, read_orders
 
@@ -47,9 +48,10 @@ def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None
         if orders is None:
             return
         run, repo, state, parent = orders.run, Path(orders.repository), orders.state, orders.parent
+    place = locate_named_run(run, repo, state)
     if parent is not None:
         threading.Thread(target=_stop_after_parent, args=(parent,), daemon=True).start()
-    resume = partial(resume_run, Options(repo, Flags(state=state).values), run, may_reopen=False)
+    resume = partial(resume_run, Options(place.repo, Flags(state=place.state).values), place.run, may_reopen=False)
     run_exit: RunExit = anyio.run(resume)
     if run_exit.error:
         print_message(f"{type(run_exit.error).__name__}: {run_exit.error}")

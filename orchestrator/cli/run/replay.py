@@ -19,6 +19,7 @@ from orchestrator.cli.flags import build_rerun_options
 from orchestrator.cli.output import exit_with, print_document
 from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.run_lifecycle import print_failure_as_json
+from orchestrator.cli.run_lookup import locate_named_run
 from orchestrator.domain.chat import Role
 from orchestrator.project.options import Options
 from orchestrator.replay.comparison.report import ReplayReport, build_replay_document
@@ -72,6 +73,7 @@ def replay_command(
     \b
     Exit codes: 0 the same, 1 it diverges or decides otherwise, 2 usage, 5 the budget is spent, 7 environment.
     """
+    run, given["repo"], given["state"] = locate_named_run(run, given["repo"], given["state"])
     replay_options = ReplayOptions(prompts, only, model, offline, keep)
     exit_with(_replay_and_print(build_rerun_options(given), run, replay_options, given["as_json"]))
 

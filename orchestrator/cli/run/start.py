@@ -133,6 +133,8 @@ def resume_command(run: str | None, **given: Unpack[arguments.VerbArguments]) ->
     """
     from orchestrator.cli.flags import build_rerun_options
     from orchestrator.cli.run_lifecycle import run_with_engine
+    from orchestrator.cli.run_lookup import locate_named_run
     from orchestrator.run_control.control import prepare_resume
 
+    run, given["repo"], given["state"] = locate_named_run(run, given["repo"], given["state"])
     run_with_engine(partial(prepare_resume, build_rerun_options(given), run), given)

@@ -10,6 +10,7 @@ from orchestrator.cli.arguments import FILE, common_options
 from orchestrator.cli.documents import ExportDocument, ImportDocument
 from orchestrator.cli.flags import Flags
 from orchestrator.cli.output import print_lines, print_message, print_object
+from orchestrator.cli.run_lookup import locate_named_run
 from orchestrator.portable.run_import import ImportedRun
 from orchestrator.project.options import Options
 from orchestrator.report.text.byte_sizes import format_size
@@ -44,9 +45,9 @@ def export_command(
     """
     if as_ref == (file is not None):
         raise click.UsageError("name a FILE to write, or say --ref")
-    export = partial(
-        export_run_archive, Options(repo, Flags(state=state).values), run, file, is_whole=whole, may_replace=force
-    )
+    place = locate_named_run(run, repo, state)
+    options = Options(place.repo, Flags(state=place.state).values)
+    export = partial(export_run_archive, options, place.run or run, file, is_whole=whole, may_replace=force)
     exported_run = anyio.run(export)
     if as_json:
         print_object(_build_export_document(exported_run).as_object())

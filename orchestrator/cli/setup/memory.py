@@ -16,7 +16,7 @@ from orchestrator.cli.documents import (
     RefusedGuideRow,
 )
 from orchestrator.cli.output import print_document
-from orchestrator.cli.run_lookup import find_checkout_root, find_state_directory
+from orchestrator.cli.run_lookup import find_checkout_root, find_run_of_verb, find_state_directory
 from orchestrator.domain.memory.entry import EntryRetirement, GuideEntry, MemoryState
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.memory.guide_document import GuideDocument
@@ -75,7 +75,7 @@ def diff_command(run: str | None, repo: Path, state: str, as_json: bool) -> None
     orchestrate memory diff
     orchestrate memory diff --run 20260501-120000-ab12
     """
-    directory = find_state_directory(repo, state).find_run(run)
+    directory = find_run_of_verb(run, repo, state)
     memory = read_state(directory.journal).memory
     document = MemoryDiffDocument(
         run=directory.run,
