@@ -8,6 +8,7 @@ from anyio import to_thread
 
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import read_guide_events
+from orchestrator.app.run_naming import hold_run_name
 from orchestrator.app.telemetry import require_telemetry_extra
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
@@ -28,6 +29,7 @@ from orchestrator.hands.policy_resolution import find_withheld_outputs
 from orchestrator.hands.private_copies.stale_outputs import find_shared_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import RunDirectory
+from orchestrator.journal.locations.run_names import require_free_run_name
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.project.options import Options, ProjectContext, apply_recipe_limits, build_grant, load_project_context
@@ -60,7 +62,7 @@ async def create_goal_run(
     Raises:
         OrchestrateError: it cannot be started; nothing was changed.
     """
-    project = await to_thread.run_sync(load_project_context, options)
+    project = await to_thread.run_sync(_load_project, options)
     if not project.config.gate.build_checks():
         raise UsageProblem(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
@@ -74,7 +76,7 @@ async def create_goal_run(
     await require_target_branch(project.repository, project.config)
     base = CommitId(project.repository.read_head_commit())
     events = [*await read_guide_events(project, base), *([given] if given else [])]
-    new = NewRun("goal", goal, project.config.pr.prefix, events=events, base=base)
+    new = NewRun("goal", goal, project.config.pr.prefix, events=events, base=base, name=options.run_name)
     return await create_new_run(project, new, build_grant(project.config))
 
 
@@ -89,7 +91,7 @@ async def create_migration_run(
     from orchestrator.discovery.migration_events import discover_migration, require_installable  # a goal finds nothing
     from orchestrator.migrate.scope.planning import EVERYTHING
 
-    project = await to_thread.run_sync(load_project_context, options)
+    project = await to_thread.run_sync(_load_project, options)
     require_telemetry_extra(project.config.telemetry)
     await require_target_branch(project.repository, project.config)
     if roles := tuple(recipe.needed_roles):
@@ -102,8 +104,16 @@ async def create_migration_run(
     await require_installable(project, recipe, base)
     target = await _find_target_branch(project, recipe.migration.base)
     prefix = f"migrate/{recipe.migration.id}/"
-    new = NewRun("migration", recipe.title, prefix, recipe.dump_values(), found, base, target)
+    new = NewRun("migration", recipe.title, prefix, recipe.dump_values(), found, base, target, options.run_name)
     return await create_new_run(project, new, *build_world_grants(project.config, recipe))
+
+
+def _load_project(options: Options) -> ProjectContext:
+    """Load a project in which a run of the wanted name may begin."""
+    project = load_project_context(options)
+    if options.run_name:
+        require_free_run_name(project.state, options.run_name)
+    return project
 
 
 def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
@@ -137,7 +147,7 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
     Raises:
         EnvironmentProblem: git is too old, or no sandbox is installed; the engine finds out whether one holds.
         CommitNotSigned: commits are to be signed, and the key cannot be used.
-        UsageProblem: its PR branch cannot exist, its settings hold a secret, or its policy cannot be kept.
+        UsageProblem: its name or PR branch is taken, its settings hold a secret, or its policy cannot be kept.
     """
     await _require_git()
     base = new.base or CommitId(project.repository.read_head_commit())
@@ -151,10 +161,11 @@ async def create_new_run(project: ProjectContext, new: NewRun, *grants: SandboxG
         outputs |= dict.fromkeys(sorted(await to_thread.run_sync(find_shared_outputs, shared)))
     await try_signing(project.repository.git, build_commit_style(project.config.commits))
     now = SystemClock().now()
-    directory = project.state.build_run_directory(now)
-    first = await build_first_events(new, directory.run, project.repository, project.config, now)
-    first = (*first, *_build_output_notices(tuple(withheld)), *_build_sharing_notices(tuple(outputs)))
-    await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, project.config))
+    async with hold_run_name(project.state, new.name):
+        directory = project.state.build_run_directory(now)
+        first = await build_first_events(new, directory.run, project.repository, project.config, now)
+        first = (*first, *_build_output_notices(tuple(withheld)), *_build_sharing_notices(tuple(outputs)))
+        await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, project.config))
     return RunLocation(project.repository, project.state, directory)
 
 

@@ -1,8 +1,9 @@
 """A job of a CI system: it takes up its key's run where the job before left it, and leaves it for the next one."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from anyio import to_thread
 
 from orchestrator.app.run_creation import create_goal_run, create_migration_run
 from orchestrator.ci.handover import ARCHIVE_FILE, Handover, write_handover
+from orchestrator.ci.job_labels import build_job_labels
 from orchestrator.ci.job_outputs import JobResult
 from orchestrator.ci.lease import LeaseRecord, check_key, claim_lease, create_lease
 from orchestrator.ci.remote_state import RemoteState, check_remote, find_key
@@ -136,7 +138,7 @@ def _add_push_target(options: Options, request: JobRequest, config: Config) -> O
 
 
 def _add_flags(options: Options, flags: Mapping[str, Any]) -> Options:
-    return Options(options.repository, merge_settings(options.flags, flags), options.read_only, options.trust_project)
+    return replace(options, flags=merge_settings(options.flags, flags))
 
 
 async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
@@ -154,7 +156,8 @@ async def start_or_resume_run(job: CiJob) -> tuple[RunLocation, RunState]:
 
 
 async def _begin_run(job: CiJob) -> tuple[RunLocation, RunState]:
-    options, request = job.options, job.request
+    request, labels = job.request, {"run": {"labels": build_job_labels(os.environ)}}
+    options = replace(job.options, flags=merge_settings(labels, job.options.flags))
     if request.limit_s:
         options = _add_flags(options, {"run": {"time_limit_s": request.limit_s}})
         job.until_s = request.limit_s

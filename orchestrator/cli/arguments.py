@@ -134,7 +134,11 @@ resume_options = _combine_options(
 label_option = click.option(
     "--label", "labels", multiple=True, metavar="NAME=VALUE", help="A label to find the run by; may be repeated."
 )
-run_options = _combine_options(engine_limit_options, no_sandbox_option, label_option, config_options, json_option)
+naming_options = _combine_options(
+    click.option("--id", "run_name", metavar="NAME", help="A name for the run, by which every verb finds it."),
+    label_option,
+)
+run_options = _combine_options(engine_limit_options, no_sandbox_option, naming_options, config_options, json_option)
 
 
 def add_role_options(
@@ -173,6 +177,7 @@ class VerbArguments(TypedDict, total=False):
     no_cache: bool
     detach: bool
     labels: tuple[str, ...]
+    run_name: str | None
 
 
 def read_goal(given: str) -> str:

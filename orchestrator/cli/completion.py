@@ -36,6 +36,7 @@ _RUN_VERBS = (
     "replay",
     "engine",
     "repair",
+    "label",
 )
 _TASK_VERBS = ("show", "logs", "diff", "retry", "cancel", "tell", "stop-call")
 _QUESTION_VERBS = ("approve", "send-back", "reject", "deny")

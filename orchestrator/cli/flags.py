@@ -6,6 +6,7 @@ import click
 
 from orchestrator.cli.arguments import VerbArguments, parse_labels
 from orchestrator.config.flag_values import parse_flag_value, set_nested_value
+from orchestrator.domain.run_name import explain_bad_name
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.project.options import Options
 
@@ -93,7 +94,10 @@ def build_options(given: VerbArguments) -> Options:
         flags.set_value(key, given.get(option))
     flags.set_value("hands.without_sandbox", given.get("unsafe_no_sandbox") or None)
     flags.set_value("migrate.cache", False if given.get("no_cache") else None)
-    return Options(given["repo"], flags.values, given.get("read_only", ()), given.get("trust_project", False))
+    name = given.get("run_name") or ""
+    if name and (problem := explain_bad_name(name)):
+        raise click.BadParameter(problem, param_hint="--id")
+    return Options(given["repo"], flags.values, given.get("read_only", ()), given.get("trust_project", False), name)
 
 
 def build_rerun_options(given: VerbArguments) -> Options:

@@ -36,6 +36,7 @@ VERBS = {
     "diff": Verb("inspect.diff", "Print the diff of a run, a task or a file."),
     **{name: Verb("control.verbs", entry.line) for name, entry in GOAL_VERBS.items()},
     "criterion": Verb("control.verbs", "Add a criterion to a run's contract, or drop one."),
+    "label": Verb("control.label", "Set labels of a run, by which it is found."),
     "inbox": Verb("control.verbs", "Show what waits for a person."),
     "resume": Verb("run.start", "Go on with a run that stopped."),
     "mcp": Verb("mcp.verb", "Serve runs to a chat agent, by the Model Context Protocol."),
@@ -59,7 +60,7 @@ VERBS = {
 SECTIONS = {
     "Start": ("init", "doctor", "plan", "run", "migrate", "demo"),
     "Watch": ("status", "runs", "watch", "logs", "show", "diff", "cost", "traces", "report"),
-    "Decide": ("inbox", "approve", "send-back", "reject", "retry", "tell", "criterion"),
+    "Decide": ("inbox", "approve", "send-back", "reject", "retry", "tell", "criterion", "label"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "policy", "memory", "hands", "completion"),
     "Programs": ("ci", "mcp", "engine"),

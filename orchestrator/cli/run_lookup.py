@@ -15,6 +15,7 @@ from orchestrator.domain.ids import LATEST_RUN, find_named_runs
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
+from orchestrator.journal.locations.run_names import find_runs_called
 from worktrees.errors import GitError
 from worktrees.repositories.discovery import find_checkout
 
@@ -60,7 +61,7 @@ def find_run_anywhere(wanted: str, state: str) -> RunDirectory:
     """
     runs = [run for states in list_state_directories(state) for run in states.list_runs()]
     names = set(find_named_runs(wanted, [run.run for run in runs]))
-    found = [run for run in runs if run.run in names]
+    found = [run for run in runs if run.run in names] or find_runs_called(wanted, runs)
     if len(found) == 1:
         return found[0]
     if not found:

@@ -6,9 +6,11 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from orchestrator.domain.commands.definitions import Configure
 from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.run_labels import find_labels, merge_labels
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.locations.run_directory import RunDirectory, StateDirectory
+from orchestrator.journal.locations.run_directory import INBOX_FOLDER, RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import read_all_events
@@ -19,6 +21,8 @@ from orchestrator.report.runs.model import RunEntry, RunSummary
 from orchestrator.report.runs.summary import SUMMARY_PROJECTION, build_run_summary, build_summary_of_status
 
 _UNREADABLE = "cannot be read"
+_OPEN = frozenset({"running", "paused"})
+"""The outcomes of runs that have not ended."""
 _FRESH_S = 30.0
 """So old may a summary be that a living engine derived: it does so every few seconds."""
 
@@ -77,10 +81,23 @@ def read_entry(directory: RunDirectory) -> RunEntry:
         summary = _read_stored_summary(directory, is_live=is_live) or build_run_summary(read_state(directory.journal))
     except (JournalProblem, OSError, ValueError) as error:
         return RunEntry(run=directory.run, place=place, is_live=is_live, word=_UNREADABLE, problem=str(error))
+    if summary.outcome in _OPEN:
+        summary = _add_untaken_labels(directory, summary)
     word = summary.word
     if word == RunCondition.RUNNING and not is_live:
         word = RunCondition.STOPPED.value
     return RunEntry(run=directory.run, place=place, is_live=is_live, word=word, summary=summary)
+
+
+def _add_untaken_labels(directory: RunDirectory, summary: RunSummary) -> RunSummary:
+    """Return the summary with the labels that wait in the run's inbox for its next engine."""
+    if not (directory.path / INBOX_FOLDER).exists():
+        return summary
+    changes = [summary.labels]
+    for _, sent in directory.inbox.iterate_commands():
+        if isinstance(sent.command, Configure):
+            changes.append(find_labels(sent.command.settings))
+    return summary.model_copy(update={"labels": merge_labels(changes)}) if len(changes) > 1 else summary
 
 
 def _read_stored_summary(directory: RunDirectory, *, is_live: bool) -> RunSummary | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from orchestrator.domain.ids import LATEST_RUN, find_named_runs, get_run_suffix
+from orchestrator.domain.ids import LATEST_RUN, get_run_suffix
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
@@ -36,8 +36,9 @@ def find_run_target(repository: Path, runs: StateDirectory, run: str | None, nam
     """
     if run is None or run == LATEST_RUN or name is not None:
         return RunTarget(runs.find_run(run), repository, name)
-    known = [directory.run for directory in runs.list_runs()]
-    found = find_named_runs(run, known)
+    listed = runs.list_runs()
+    known = [directory.run for directory in listed]
+    found = runs.find_named(run, listed)
     if not known or len(found) > 1:
         runs.find_run(run)  # raises
     latest = runs.get_run(known[-1])

@@ -27,6 +27,7 @@ class NewRun:
     """The wishes for a run. `events` are recorded with its first event, all or none.
 
     `base` is the commit to start from (default: the one that is checked out), `target` the branch that it came from.
+    `name` is what a person calls it.
     """
 
     mode: Literal["goal", "migration"]
@@ -36,6 +37,7 @@ class NewRun:
     events: Sequence[Event] = ()
     base: CommitId | None = None
     target: str = ""
+    name: str = ""
 
 
 async def build_first_events(
@@ -63,6 +65,7 @@ async def build_first_events(
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
         names_agents=True,
+        name=new.name,
     )
     return started, *await _build_notices(repository, base), *new.events
 

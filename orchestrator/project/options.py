@@ -30,13 +30,15 @@ _SCRIPTED = "scripted:"
 class Options:
     """The options of the command line.
 
-    `flags` are nested configuration values; `read_only` are directories to show the sandbox.
+    `flags` are nested configuration values; `read_only` are directories to show the sandbox. `run_name` is what a
+    person calls the run that begins.
     """
 
     repository: Path
     flags: Mapping[str, Any] = field(default_factory=dict)
     read_only: tuple[str, ...] = ()
     trust_project: bool = False
+    run_name: str = ""
 
     @property
     def values(self) -> dict[str, Any]:

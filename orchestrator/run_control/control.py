@@ -40,9 +40,14 @@ from worktrees.repositories.repository import GitRepository
 
 def send_command(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
     """Leave a command in a run's inbox and return its key; the engine acts on it, now or when one is started."""
-    sent = InboxCommand(key=key or uuid4().hex, at=SystemClock().now(), by=by or get_user_name(), command=command)
+    sent = build_inbox_command(command, key, by)
     directory.inbox.send_command(sent)
     return sent.key
+
+
+def build_inbox_command(command: Command, key: str = "", by: str = "") -> InboxCommand:
+    """Return a command as it is left for an engine: from this user, with a key of its own, unless others are given."""
+    return InboxCommand(key=key or uuid4().hex, at=SystemClock().now(), by=by or get_user_name(), command=command)
 
 
 def get_user_name() -> str:

@@ -15,7 +15,7 @@ from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import format_count
 from orchestrator.report.run.condition import RunCondition
 from orchestrator.report.runs.model import RunEntry
-from orchestrator.report.runs.rendering import describe_goal, describe_state
+from orchestrator.report.runs.rendering import describe_goal, describe_state, get_shown_name
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
 from orchestrator.tui.terminal.line_filters import AsciiFilter, ControlCharacterFilter
 from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
@@ -58,7 +58,7 @@ def _show_goal(entry: RunEntry, _context: CellContext) -> Cell:
 
 
 _COLUMNS = (
-    Column("run", "Run", 20, cell=lambda entry, _context: entry.run),
+    Column("run", "Run", 20, cell=lambda entry, _context: get_shown_name(entry)),
     Column("repository", "Repository", 16, priority=1, cell=_show_repository),
     Column("state", "State", 16, cell=_show_state),
     Column("age", "Age", 6, priority=2, cell=_show_age),

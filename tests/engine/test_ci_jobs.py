@@ -14,6 +14,7 @@ from orchestrator.ci_jobs.handover import receive_handover
 from orchestrator.ci_jobs.job import CiJob, JobRequest, claim_key, release_key, save_run_state, start_or_resume_run
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.domain.refs import RunRefs
+from orchestrator.domain.run_labels import get_run_labels
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.journal.storage.event_store import read_all_events
@@ -74,6 +75,19 @@ async def ended(job: CiJob, place: RunLocation, run: RunExit) -> None:
     await save_run_state(
         job, place, build_job_result(run.state, place.directory.journal, job.lease, job.until_s), "# Summary\n"
     )
+
+
+async def test_a_run_that_a_job_begins_has_the_labels_and_the_name_of_the_job(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("GITLAB_CI", "true"), ("CI_COMMIT_REF_NAME", "docs"), ("CI_MERGE_REQUEST_IID", "7")):
+        monkeypatch.setenv(name, value)
+    for name in ("GITHUB_ACTIONS", "FORGEJO_ACTIONS", "GITEA_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    options = machines.options("first", run={"labels": {"team": "web", "ref": "mine"}})
+    _, state = await start_or_resume_run(await claim_key(replace(options, run_name="nightly"), WISH))
+    assert get_run_labels(state) == {"ci": "gitlab", "ref": "mine", "pr": "7", "team": "web"}
+    assert state.run.name == "nightly"
 
 
 async def test_a_job_ends_what_another_one_began_and_its_own_settings_hold(machines: Machines) -> None:

@@ -62,6 +62,7 @@ class _RunArguments(arguments.VerbArguments):
 @click.option("--diff", is_flag=True, help="With --dry-run: the unified diff as well.")
 @click.option("--verify", is_flag=True, help="With --dry-run: run the checks on the base and on all changes together.")
 @arguments.detach_option
+@arguments.naming_options
 @arguments.engine_limit_options
 @arguments.no_sandbox_option
 @arguments.no_cache_option

@@ -14,6 +14,7 @@ from orchestrator.cli.arguments import (
     detach_option,
     gate_option,
     json_option,
+    naming_options,
     repository_options,
 )
 from orchestrator.cli.documents import PlanDocument
@@ -36,6 +37,7 @@ from orchestrator.project.options import Options
 @gate_option
 @click.option("--edit", "is_edited", is_flag=True, help="Edit the plan in your editor, and run it.")
 @click.option("--yes", "is_agreed", is_flag=True, help="With --edit: run the plan also if you leave it unchanged.")
+@naming_options
 @detach_option
 @config_options
 @json_option

@@ -18,6 +18,7 @@ class RunStarted(Event, kind="run.started"):
 
     `started_at` dates every commit that the harness makes, so that the same work gives the same ids. `names_agents`
     tells that its commits name the agents that made them; in old journals they do not, and so they stay the same.
+    `name` is what a person calls it, empty if nothing.
     """
 
     run: RunId
@@ -32,6 +33,7 @@ class RunStarted(Event, kind="run.started"):
     settings: dict[str, Any]
     recipe: dict[str, Any] | None = None
     names_agents: bool = False
+    name: str = ""
 
 
 class RepositoryMoved(Event, kind="run.moved"):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _RUN_SUFFIX, _RUN_SUFFIXES = compile_lazily(r"[0-9a-f]{4}"), 0x10000
+INBOX_FOLDER = "inbox"
+"""The folder of a run in which commands wait; there is none before the first."""
 _SHOWN_RUNS = 8
 """At most so many ids of runs are listed where a name fits none, or several."""
 
@@ -62,7 +64,7 @@ class RunDirectory:
         """The place where people leave commands for the run."""
         from orchestrator.journal.inbox import Inbox  # the verbs that only read should not wait for it
 
-        return Inbox(self.path / "inbox")
+        return Inbox(self.path / INBOX_FOLDER)
 
     @property
     def engine_log(self) -> Path:
@@ -150,7 +152,7 @@ class StateDirectory:
         return [self.get_run(RunId(name)) for name in names]
 
     def find_run(self, wanted: str | None) -> RunDirectory:
-        """Find the run that `wanted` names, see `find_named_runs`; the latest for `latest` or None.
+        """Find the run that `wanted` means, by its id or its name, see `find_named`; the latest for `latest` or None.
 
         Raises:
             UsageProblem: there is none, or more than one.
@@ -164,7 +166,7 @@ class StateDirectory:
             )
         if wanted in (None, LATEST_RUN):
             return runs[-1]
-        found = find_named_runs(wanted, (run.run for run in runs))
+        found = self.find_named(wanted, runs)
         if len(found) == 1:
             return self.get_run(found[0])
         names = ", ".join((found or [run.run for run in runs])[-_SHOWN_RUNS:])
@@ -176,6 +178,15 @@ class StateDirectory:
             f"{wanted!r} is no run of this repository: {names}; a run is named by the beginning of its id or by "
             f"the part after its last hyphen, at least four characters, or by {LATEST_RUN}{self._has_moved()}{hint}"
         )
+
+    def find_named(self, wanted: str, runs: "list[RunDirectory] | None" = None) -> list[RunId]:
+        """Return the ids of the runs that a word means: by their ids, see `find_named_runs`, else by their names."""
+        runs = self.list_runs() if runs is None else runs
+        if found := find_named_runs(wanted, (run.run for run in runs)):
+            return found
+        from orchestrator.journal.locations.run_names import find_runs_called  # few have a name
+
+        return [run.run for run in find_runs_called(wanted, runs)]
 
     def _has_moved(self) -> str:
         """Return the way on where the repository was elsewhere when its runs were begun."""

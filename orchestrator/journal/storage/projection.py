@@ -36,7 +36,7 @@ def read_projection(journal: Path, name: str) -> StoredProjection | None:
     query = "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?"
     with (
         suppress(sqlite3.Error, ValueError, TypeError),
-        closing(sqlite3.connect(_build_uri(journal), uri=True)) as connection,
+        closing(sqlite3.connect(build_reader_uri(journal), uri=True)) as connection,
     ):
         row = connection.execute(query, (name,)).fetchone()
         if row:
@@ -44,7 +44,7 @@ def read_projection(journal: Path, name: str) -> StoredProjection | None:
     return None
 
 
-def _build_uri(journal: Path) -> str:
+def build_reader_uri(journal: Path) -> str:
     """Return how SQLite opens a journal; one whose log is empty without locks, which takes a fifth of the time.
 
     Whoever writes to it meanwhile writes to the log first. Should a part of that come into the file while it is read,

@@ -34,7 +34,8 @@ def _describe(kind: type[E], words: Callable[[E], str]) -> None:
 
 @describe_event.register
 def _(event: run.RunStarted) -> str:
-    return f"run {event.run}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
+    called = add_lead(", called ", event.name)
+    return f"run {event.run}{called}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
 
 
 @describe_event.register

@@ -216,6 +216,8 @@ class RunFields(Document):
 
     run: RunId
     mode: Literal["goal", "migration"]
+    name: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)
     unsafe: bool
     goal: str
     outcome: ShownOutcome

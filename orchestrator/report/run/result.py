@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from orchestrator.domain.budget.accounts import Accounts
@@ -13,6 +13,7 @@ from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.run.gate_runs import measure_runs_per_landed_task
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
+from orchestrator.domain.run_labels import get_run_labels
 from orchestrator.engine.pull_request.description import get_head_receipts
 from orchestrator.report.cost.budgets import (
     build_account_usage,
@@ -38,10 +39,8 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
     """Return the outcome of a run, or how far it has come; for `is_at_work` see `find_condition`."""
     run, end = state.run, state.ended or state.paused
     return model.RunResult(
-        run=run.run,
-        mode=run.mode,
+        **_build_identity(state),
         unsafe=state.is_unsafe,
-        goal=run.goal,
         outcome=_get_outcome(state),
         sentence=describe_run_outcome(state, is_at_work),
         next=suggest_next_step(state, is_at_work),
@@ -74,6 +73,12 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         notices=tuple(notice.text for notice in state.notices),
         journal=str(journal),
     )
+
+
+def _build_identity(state: RunState) -> Mapping[str, object]:
+    """Return what a run is called, and what it is for."""
+    run = state.run
+    return {"run": run.run, "mode": run.mode, "name": run.name, "labels": get_run_labels(state), "goal": run.goal}
 
 
 def _build_gate_runs(state: RunState) -> model.GateRunRates | None:

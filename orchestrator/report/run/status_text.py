@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task_counts import TaskCounts
 from orchestrator.domain.run.width import WidthCause
+from orchestrator.domain.run_labels import format_labels
 from orchestrator.domain.text.listing import add_lead
 from orchestrator.domain.text.money import format_cost, format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
@@ -22,12 +23,15 @@ _SHOWN = 20
 
 def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
     """Yield run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
-    yield f"{status.run}  {status.condition.word}  {_flatten(status.goal.splitlines()[0])}"
+    called = add_lead(", called ", status.name)
+    yield f"{status.run}{called}  {status.condition.word}  {_flatten(status.goal.splitlines()[0])}"
     yield f"  {_flatten(status.sentence or status.reason)}"
     if status.details:
         yield f"  {format_reason(status.details)}"
     if status.next and status.burndown is None:
         yield f"  next: {_flatten(status.next)}"
+    if status.labels:
+        yield f"  labels {_flatten(' '.join(format_labels(status.labels)))}"
     head = (status.head or "")[:12] or "nothing landed"
     yield f"  branch {status.pr_branch}  base {status.base[:12]}  head {head}"
     for line in render_left_lines(status.run, status.left_behind):

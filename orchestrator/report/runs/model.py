@@ -23,7 +23,7 @@ class RunSummary(ReadModel):
 
     `goal` is the first line. `word` is the outcome of a run that ended, else what the journal says that it does.
     `done` of `total` are leaf tasks, or files of a migration, that landed. `questions` are the oldest of
-    `questions_open`. `last_at` is the time of its last event.
+    `questions_open`. `name` is what a person calls it. `last_at` is the time of its last event.
     """
 
     run: RunId
@@ -40,6 +40,7 @@ class RunSummary(ReadModel):
     total: int
     questions: tuple[AskedQuestion, ...] = ()
     questions_open: int = 0
+    name: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
 
 

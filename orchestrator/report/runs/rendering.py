@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
+from orchestrator.domain.run_labels import format_labels
 from orchestrator.domain.text.durations import format_short_duration
 from orchestrator.domain.text.listing import format_count
 from orchestrator.report.runs.model import RunEntry, RunSummary
@@ -49,8 +50,8 @@ def _build_cells(entry: RunEntry, now: datetime) -> tuple[str, ...]:
         return entry.run, "", "", entry.word, "", "", entry.problem
     age = format_short_duration((now - summary.started_at).total_seconds())
     done = f"{summary.done}/{summary.total}"
-    name = PurePath(summary.repository).name
-    return entry.run, name, age, describe_state(entry.word, summary), done, summary.cost.price, describe_goal(summary)
+    name, state = PurePath(summary.repository).name, describe_state(entry.word, summary)
+    return get_shown_name(entry), name, age, state, done, summary.cost.price, describe_goal(summary)
 
 
 def describe_state(word: str, summary: RunSummary) -> str:
@@ -62,5 +63,9 @@ def describe_state(word: str, summary: RunSummary) -> str:
 
 def describe_goal(summary: RunSummary) -> str:
     """Return a run's goal behind its labels."""
-    words = [f"{name}={value}" for name, value in summary.labels.items()]
-    return " ".join((*(f"[{word}]" for word in words), summary.goal))
+    return " ".join((*(f"[{word}]" for word in format_labels(summary.labels)), summary.goal))
+
+
+def get_shown_name(entry: RunEntry) -> str:
+    """Return what a run is called in a list: the name that a person gave it, else its id."""
+    return (entry.summary.name if entry.summary else "") or entry.run

@@ -7,6 +7,7 @@ from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run_labels import find_labels, get_run_labels, merge_labels
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.cost.model import ShortAmount
 from orchestrator.report.run.condition import describe_condition
@@ -34,7 +35,7 @@ def build_run_summary(state: RunState) -> RunSummary:
         statuses = [task.status for task in state.tasks.values() if task.is_counted]
         landed, total = statuses.count(TaskStatus.MERGED), len(statuses)
     return RunSummary(
-        **build_start_fields(run),
+        **{**build_start_fields(run), "labels": get_run_labels(state)},
         last_at=state.last_at or run.started_at,
         outcome=state.ended.outcome if state.ended else "paused" if state.paused else "running",
         word=describe_condition(state).word,
@@ -48,7 +49,6 @@ def build_run_summary(state: RunState) -> RunSummary:
 
 def build_start_fields(run: RunStarted) -> Mapping[str, object]:
     """Return the fields of a summary that a run's first event holds."""
-    labels = run.settings.get("run", {}).get("labels", {})
     return {
         "run": run.run,
         "mode": run.mode,
@@ -56,7 +56,8 @@ def build_start_fields(run: RunStarted) -> Mapping[str, object]:
         "repository": run.repository,
         "pr_branch": run.branch,
         "started_at": run.started_at,
-        "labels": labels,
+        "labels": merge_labels([find_labels(run.settings)]),
+        "name": run.name,
     }
 
 
