@@ -11,7 +11,7 @@ from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import find_sole_error
-from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, Hands, ShellCommand, Snapshot, Workspace
+from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, Hands, OutputEnd, ShellCommand, Snapshot, Workspace
 from orchestrator.ports.processes import ProcessPipes
 
 
@@ -46,6 +46,11 @@ class PendingWorkspace:
         """The path of the checkout, once it is open."""
         return self._get_workspace().root
 
+    @property
+    def takes_turns(self) -> bool:
+        """True if commands that write run one after the other."""
+        return self._get_workspace().takes_turns
+
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under."""
         return await (await self._await_workspace()).get_policy_hash(tier)
@@ -61,6 +66,10 @@ class PendingWorkspace:
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs."""
         return await (await self._await_workspace()).wait_for_result(call_id, timeout_s)
+
+    async def read_output(self, call_id: str, limit_bytes: int) -> OutputEnd:
+        """Return the last bytes that a command has printed."""
+        return await (await self._await_workspace()).read_output(call_id, limit_bytes)
 
     async def kill_command(self, call_id: str) -> None:
         """End the command."""

@@ -12,7 +12,13 @@ from anyio import to_thread
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
-from orchestrator.hands.execution.command_call import CommandCall, check_command, collect_output_files, create_call
+from orchestrator.hands.execution.command_call import (
+    CommandCall,
+    check_command,
+    collect_output_files,
+    create_call,
+    read_output_end,
+)
 from orchestrator.hands.execution.process_pipes import LocalPipes
 from orchestrator.hands.execution.program_grants import build_grant_mounts, check_grant, prepare_granted_command
 from orchestrator.hands.files import shadow_git, workspace_files
@@ -23,7 +29,7 @@ from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount,
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.hands.watch.change_watch import WatchedTree
 from orchestrator.hands.workspace_host import WorkspaceHost
-from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, ShellCommand, Snapshot
+from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, OutputEnd, ShellCommand, Snapshot
 from orchestrator.redact.redactor import scrub_log
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
@@ -63,6 +69,11 @@ class LocalWorkspace:
         self._places = build_borrowed_places(
             host.sharing, self.root, self._own_folder, checkout, host.policy.uid, stale_outputs
         )
+
+    @property
+    def takes_turns(self) -> bool:
+        """True if commands that write run one after the other, as one could divert the mounts of the next."""
+        return self._host.policy.uid is None and not self._places.has_only_fixed_places()
 
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under here."""
@@ -124,6 +135,10 @@ class LocalWorkspace:
         with anyio.move_on_after(min(timeout_s, MAX_WAIT_S)):
             await call.done.wait()
         return call.result
+
+    async def read_output(self, call_id: str, limit_bytes: int) -> OutputEnd:
+        """Return the last bytes that a started command has printed, while it runs or once it is over."""
+        return await to_thread.run_sync(read_output_end, self.get_log_path(call_id), limit_bytes)
 
     def get_log_path(self, call_id: str) -> Path:
         """Return the file that takes the whole output of a started command."""
@@ -327,8 +342,7 @@ class LocalWorkspace:
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe. One
         in the background that cannot write diverts nothing.
         """
-        is_safe = self._host.policy.uid is not None or self._places.has_only_fixed_places()
-        is_safe = is_safe or (command.is_background and not command.writable)
+        is_safe = not self.takes_turns or (command.is_background and not command.writable)
         return nullcontext() if is_safe else self._turn_lock
 
     def _prepare_workspace(self, call: CommandCall) -> MountPlan:

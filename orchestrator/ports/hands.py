@@ -117,6 +117,13 @@ class CommandResult(FrozenModel):
         return self.ending == CommandEnding.EXITED and self.exit_code == 0
 
 
+class OutputEnd(FrozenModel):
+    """The last bytes that a command has printed so far; `is_cut` where it printed more than these."""
+
+    content: bytes
+    is_cut: bool
+
+
 class Snapshot(FrozenModel):
     """A workspace's content as a commit; `dropped` names what may not be committed and was left out, with reasons.
 
@@ -140,6 +147,10 @@ class Workspace(Protocol):
     def root(self) -> Path:
         """The path of the checkout on its host."""
 
+    @property
+    def takes_turns(self) -> bool:
+        """True if commands that write run one after the other here, so that one can never wait for another."""
+
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under here."""
 
@@ -153,6 +164,9 @@ class Workspace(Protocol):
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
+
+    async def read_output(self, call_id: str, limit_bytes: int) -> OutputEnd:
+        """Return the last bytes that a started command has printed, while it runs or once it is over."""
 
     async def open_process(self, call_id: str, command: ShellCommand) -> ProcessPipes:
         """Start a program to speak with; its errors go into its log, its `stdin` is not used.

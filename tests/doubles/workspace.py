@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
-from orchestrator.ports.hands import CommandResult, ShellCommand, Snapshot
+from orchestrator.ports.hands import CommandResult, OutputEnd, ShellCommand, Snapshot
 from orchestrator.ports.processes import ProcessPipes
 
 
@@ -17,6 +17,7 @@ class InMemoryWorkspace:
 
     name = "memory"
     root = Path("/nowhere")
+    takes_turns = False
 
     def __init__(self, files: dict[str, bytes] | None = None) -> None:
         self.files = dict(files or {})
@@ -33,6 +34,9 @@ class InMemoryWorkspace:
         raise EnvironmentProblem("no commands in memory")
 
     async def wait_for_result(self, call_id: str, timeout_s: float = 10.0) -> CommandResult | None:
+        raise EnvironmentProblem("no commands in memory")
+
+    async def read_output(self, call_id: str, limit_bytes: int) -> OutputEnd:
         raise EnvironmentProblem("no commands in memory")
 
     async def kill_command(self, call_id: str) -> None:

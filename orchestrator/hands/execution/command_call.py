@@ -12,7 +12,7 @@ from orchestrator.domain.ids import make_slug
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.execution.process_pipes import LocalPipes
 from orchestrator.hands.files import workspace_files
-from orchestrator.ports.hands import CommandEnding, CommandResult, ShellCommand
+from orchestrator.ports.hands import CommandEnding, CommandResult, OutputEnd, ShellCommand
 from worktrees.safety.private_directory import create_private_directory
 
 MAX_FILES_BYTES = 64 * 1024 * 1024
@@ -66,6 +66,14 @@ def create_call(
     log = logs / f"{name}.log"
     os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     return CommandCall(command, log, exchanges / name, pipes=pipes)
+
+
+def read_output_end(log: Path, limit_bytes: int) -> OutputEnd:
+    """Return the last bytes of a log that may still be written to. Blocks."""
+    with log.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - limit_bytes))
+        return OutputEnd(content=file.read(limit_bytes), is_cut=size > limit_bytes)
 
 
 def check_command(command: ShellCommand) -> None:
