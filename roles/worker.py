@@ -18,6 +18,7 @@ from orchestrator.config.engines import LOOP
 from orchestrator.config.roles import CommandingSettings, VariantSettings
 from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.policy.decision import find_highest_tier
 from orchestrator.domain.policy.rules import PolicyActor
 from orchestrator.domain.refs import RunRefs
 from orchestrator.domain.run.grant import Grant, find_grant_problems, format_grants
@@ -60,9 +61,10 @@ async def work_as_guest(
 ) -> Handoff | SessionFailure:
     """Let the engine of these settings carry out a task; `text` is its brief, with the story of earlier attempts.
 
-    A round of feedback is a new conversation with that story: what a guest keeps dies with its workspace.
+    A round of feedback is a new conversation with that story, in the agent's own session where it still has that.
     """
     engine, attempt = around.config.engines[settings.engine], brief.attempt
+    actor = PolicyActor(role=role, variant=attempt.variant or "")
     prompt = around.prompts.load_prompt(_GUEST_PROMPT)
     spec = SessionSpec(
         id=attempt.session,
@@ -75,11 +77,19 @@ async def work_as_guest(
         tools={},
         workspace=workspace,
         anchor=RunRefs(around.ledger.state.run.run).build_anchor_ref(brief.task.id, str(attempt.number)),
-        tier=lambda: engine.tier,
+        continues=_find_previous_session(attempt) if attempt.goes_on else None,
+        tier=partial(_find_guest_tier, around, actor, engine.tier, brief.task.id),
         prompts=around.prompts,
+        variant=actor.variant,
     )
-    spec = await around.open_with_words(spec)
-    return await run_guest_session(GuestSpec(settings.engine, engine, spec), around.ledger, around.asker.budget)
+    guest = GuestSpec(settings.engine, engine, await around.open_with_words(spec), around.policy)
+    return await run_guest_session(guest, around.ledger, around.asker.budget)
+
+
+def _find_guest_tier(around: RoleContext, actor: PolicyActor, usual: Tier, task: TaskId) -> Tier:
+    """Return the tier that a guest runs at: that of its engine, as far as the policy gives it."""
+    granted = around.config.hands.tiers.get(task, Tier.FILES)
+    return find_highest_tier(around.policy.rule_sets, actor, usual, granted)
 
 
 class ModelWorker:

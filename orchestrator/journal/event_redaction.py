@@ -77,7 +77,7 @@ VERBATIM_FIELDS = frozenset(
     {
         *("command", "checks", "regenerate", "arguments", "path", "paths", "grants", "conflict", "purpose"),
         *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled", "test"),
-        *("files", "symptoms", "seen", "verifier_failures", "verifier_tests"),
+        *("agent_session", "files", "symptoms", "seen", "verifier_failures", "verifier_tests"),
     }
 )
 """Keys of what is run, opened or compared."""

@@ -11,6 +11,8 @@ from orchestrator.errors import ProgramGone
 from orchestrator.ports.processes import ProcessPipes
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+_MAX_UNREADABLE = 1_000
+"""Lines that are no messages: more of them than any program greets or warns with are no protocol."""
 _METHOD_NOT_FOUND = -32601
 
 Message = Mapping[str, Any]
@@ -31,8 +33,10 @@ class RequestRefusedByAgent(ProtocolBroken):
 class MessageChannel:
     """Messages to and from one agent."""
 
-    def __init__(self, pipes: ProcessPipes) -> None:
+    def __init__(self, pipes: ProcessPipes, limit_bytes: int) -> None:
         self._pipes = pipes
+        self._left_bytes = limit_bytes
+        self._unreadable = 0
         self._buffer = bytearray()
         self._searched = 0
         self._number = 0
@@ -41,7 +45,7 @@ class MessageChannel:
         """Return the next line.
 
         Raises:
-            ProtocolBroken: it is too long.
+            ProtocolBroken: it is too long, or all of them together are.
             ProgramGone: there is none any more.
         """
         while (end := self._buffer.find(b"\n", self._searched)) < 0:
@@ -52,6 +56,9 @@ class MessageChannel:
             if not chunk:
                 raise ProgramGone("it has ended")
             self._buffer += chunk
+            self._left_bytes -= len(chunk)
+            if self._left_bytes < 0:
+                raise ProtocolBroken("it printed more than output_mb allows")
         line = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         self._searched = 0
@@ -61,16 +68,19 @@ class MessageChannel:
         """Return the next message; lines that are none, such as a greeting, are passed over.
 
         Raises:
-            ProtocolBroken: it is too long.
+            ProtocolBroken: it is too long, or too many lines were none.
             ProgramGone: there is none any more.
         """
-        while True:
+        while self._unreadable <= _MAX_UNREADABLE:
+            line = await self.read_line()
             try:
-                message = json.loads(await self.read_line())
+                message = json.loads(line)
             except (ValueError, RecursionError):
-                continue
+                message = None
             if isinstance(message, dict) and message.get("jsonrpc") == "2.0":
                 return message
+            self._unreadable += 1
+        raise ProtocolBroken(f"more than {_MAX_UNREADABLE:,} lines of its output are no messages")
 
     async def send_request(self, method: str, params: Mapping[str, Any]) -> int:
         """Send a request; return its number, by which the answer is known."""

@@ -67,6 +67,9 @@ class CommandGuest:
     async def ask_to_stop(self) -> None:
         """Do nothing: a program is killed."""
 
+    async def end_commands(self) -> None:
+        """Do nothing: it runs everything itself."""
+
     def _end_piece(self, text: str, end: GuestEnd | None) -> GuestPiece:
         self._kept = (self._kept + text)[-_KEPT_CHARS:]
         return GuestPiece(text, end)

@@ -35,3 +35,6 @@ class Guest(Protocol):
 
     async def ask_to_stop(self) -> None:
         """Let it know that it has to end; it is killed a moment later."""
+
+    async def end_commands(self) -> None:
+        """End what it had others run for it; what it runs itself ends with it."""

@@ -3,9 +3,12 @@
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.config.engines import EngineSettings
+from orchestrator.domain.policy.rules import HostRules
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.processes import HostGrant, LentFile, ProgramGrant
 
@@ -13,6 +16,8 @@ _PROMPT, _MODEL = "{prompt}", "{model}"
 _READ_PROMPT = 'orchestrate_prompt="$(cat; echo .)"; orchestrate_prompt="${orchestrate_prompt%.}"'
 _PROMPT_FILE = '"$TMPDIR/orchestrate-task.md"'
 _MIB = 1024 * 1024
+_TERMINAL_BYTES = 8 * _MIB
+"""Most that the command of one terminal may print."""
 
 
 def find_missing_credentials(
@@ -27,37 +32,61 @@ def find_missing_credentials(
             yield f"there is no file {file.path}"
 
 
+@dataclass(frozen=True)
+class GuestReach:
+    """What a guest may reach as the policy stands: the tier that it runs at, and rules on the hosts of its engine."""
+
+    tier: Tier
+    host_rules: HostRules | None = None
+
+
 def build_guest_command(
-    engine: EngineSettings, environ: Mapping[str, str] = os.environ, home: Path | None = None
+    engine: EngineSettings, reach: GuestReach, environ: Mapping[str, str] = os.environ, home: Path | None = None
 ) -> ShellCommand:
     """Return the command that runs a guest; a `command` gets its task on the standard input of this line."""
     files = []
     for file in engine.files:
         path = str(_expand_home(file.path, home))
         files.append(LentFile(source=path, place=file.place, is_writable=file.writable))
-    hosts = HostGrant(
-        hosts=engine.hosts,
-        private=engine.private_hosts,
-        plain=engine.plain_hosts,
-        budget_bytes=engine.traffic_mb * _MIB,
-    )
-    grant = ProgramGrant(
-        hosts=hosts,
-        secrets={name: environ[name] for name in engine.env if environ.get(name)},
-        files=tuple(files),
-        read_only=tuple(str(_expand_home(folder, home)) for folder in engine.read_only),
-    )
+    secrets = {name: environ[name] for name in engine.env if environ.get(name)}
+    grant = _build_public_grant(engine, home).model_copy(update={"secrets": secrets, "files": tuple(files)})
     line = format_acp_line(engine, home) if engine.protocol == "acp" else format_command_line(engine, home)
     return ShellCommand(
         line=line,
         env=dict(engine.vars),
         timeout_s=engine.timeout_s,
         output_bytes=engine.output_mb * _MIB,
-        tier=engine.tier,
+        tier=reach.tier,
+        host_rules=reach.host_rules,
         is_agent=True,
         is_background=True,
         grant=grant,
     )
+
+
+def build_terminal_template(engine: EngineSettings, reach: GuestReach, home: Path | None = None) -> ShellCommand:
+    """Return a command, still without a line, as it runs in a guest's terminal: none of its credentials are there."""
+    return ShellCommand(
+        line="",
+        timeout_s=engine.timeout_s,
+        output_bytes=_TERMINAL_BYTES,
+        tier=reach.tier,
+        host_rules=reach.host_rules,
+        is_agent=True,
+        is_background=True,
+        grant=_build_public_grant(engine, home),
+    )
+
+
+def _build_public_grant(engine: EngineSettings, home: Path | None) -> ProgramGrant:
+    """Return what an engine grants without its credentials."""
+    hosts = HostGrant(
+        hosts=engine.hosts,
+        private=engine.private_hosts,
+        plain=engine.plain_hosts,
+        budget_bytes=engine.traffic_mb * _MIB,
+    )
+    return ProgramGrant(hosts=hosts, read_only=tuple(str(_expand_home(folder, home)) for folder in engine.read_only))
 
 
 def format_acp_line(engine: EngineSettings, home: Path | None = None) -> str:

@@ -12,9 +12,16 @@ from uuid import uuid4
 
 import anyio
 
+from orchestrator.agent.guests.acp_requests import RequestRules
+from orchestrator.agent.guests.agent_sessions import EarlierTries, find_earlier_tries
 from orchestrator.agent.guests.command_guest import CommandGuest
 from orchestrator.agent.guests.pieces import Guest, GuestEnd, GuestPiece
-from orchestrator.agent.guests.program import build_guest_command, find_missing_credentials
+from orchestrator.agent.guests.program import (
+    GuestReach,
+    build_guest_command,
+    build_terminal_template,
+    find_missing_credentials,
+)
 from orchestrator.agent.history import restore_session
 from orchestrator.agent.model_calls import build_call_failure
 from orchestrator.agent.session_spec import SessionSpec
@@ -23,6 +30,7 @@ from orchestrator.config.engines import EngineSettings
 from orchestrator.domain.budget.usage import Usage
 from orchestrator.domain.chat import Message
 from orchestrator.domain.event import Done, Intent
+from orchestrator.domain.event.guests import GuestSessionOpened, GuestStarted
 from orchestrator.domain.event.work import (
     ModelCalled,
     ModelReplied,
@@ -33,34 +41,52 @@ from orchestrator.domain.event.work import (
     TurnEnded,
 )
 from orchestrator.domain.ids import TreeId
+from orchestrator.domain.policy.rules import PolicyActor
 from orchestrator.domain.run.task import Exit, Handoff
+from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.errors import EnvironmentProblem, OutOfBudget, PausedByPerson, ProgramGone, ToolRefused
 from orchestrator.llm.budget import RunBudget
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.policy import NO_POLICY, PolicyGuard
 from orchestrator.ports.processes import ProcessPipes
 from orchestrator.ports.roles import SessionFailure
 
 _STOPPING_S = 5.0
 _SUMMARY_CHARS = 4_000
 _DETAIL_CHARS = 2_000
+_MIB = 1024 * 1024
 _NO_WORDS = "It ended without a word."
+_GO_ON = (
+    "You were at work on this task before, and this is your session of then. Your files may be others than you left "
+    "them: look at `git status` and `git diff` before you go on. The task once more, with what has come of it since:"
+)
 
 
 @dataclass(frozen=True)
 class GuestSpec:
-    """A guest that is to work: its engine, the name of that, and the conversation that it is."""
+    """A guest that is to work: its engine, the name of that, the conversation that it is, and the policy."""
 
     name: str
     engine: EngineSettings
     session: SessionSpec
+    policy: PolicyGuard = NO_POLICY
 
     @property
     def max_turns(self) -> int:
         """The turns after which it is stopped."""
         return self.engine.max_turns or self.session.settings.max_turns
+
+    @property
+    def actor(self) -> PolicyActor:
+        """Who it works as, for the policy."""
+        return PolicyActor(role=self.session.role, variant=self.session.variant)
+
+    def read_reach(self) -> GuestReach:
+        """Return what it may reach as the policy stands."""
+        return GuestReach(self.session.tier(), self.policy.build_host_rules(self.actor))
 
 
 async def run_guest_session(spec: GuestSpec, ledger: Ledger, budget: RunBudget) -> Handoff | SessionFailure:
@@ -85,7 +111,8 @@ async def run_guest_session(spec: GuestSpec, ledger: Ledger, budget: RunBudget) 
     if restored is not None:
         turns = len(restored.conversation.turns)
         spec = replace(spec, session=replace(spec.session, brief=restored.conversation.brief))
-    return await _GuestConversation(spec, ledger, budget, workspace, turns).hold_conversation()
+    earlier = await find_earlier_tries(ledger, spec.session, spec.name)
+    return await _GuestConversation(spec, ledger, budget, workspace, turns, earlier).hold_conversation()
 
 
 async def _start_session(spec: GuestSpec, ledger: Ledger) -> GuestSpec:
@@ -106,21 +133,33 @@ async def _start_session(spec: GuestSpec, ledger: Ledger) -> GuestSpec:
 
 
 class _GuestConversation:
-    """A guest's conversation under way; `turns` are those of earlier processes."""
+    """A guest's conversation under way; `turns` are those of earlier processes, `earlier` what it may go on from."""
 
-    def __init__(self, spec: GuestSpec, ledger: Ledger, budget: RunBudget, workspace: Workspace, turns: int) -> None:
+    def __init__(
+        self,
+        spec: GuestSpec,
+        ledger: Ledger,
+        budget: RunBudget,
+        workspace: Workspace,
+        turns: int,
+        earlier: EarlierTries,
+    ) -> None:
         self._spec = spec
         self._ledger = ledger
         self._budget = budget
         self._workspace = workspace
         self._turns = turns
         self._first = turns
+        self._earlier = earlier
+        self._reach = GuestReach(Tier.FILES)
         self._call_id = f"guest-{uuid4().hex}"
         self._words: list[str] = []
 
     async def hold_conversation(self) -> Handoff | SessionFailure:
         """Start the guest, let it work, and see to it that nothing of it is left before its work is kept."""
         self._require_credentials()
+        await self._spec.policy.take_changes()
+        self._reach = self._spec.read_reach()
         try:
             async with self._open_program() as pipes:
                 end = await self._work(pipes)
@@ -147,7 +186,13 @@ class _GuestConversation:
     @asynccontextmanager
     async def _open_program(self) -> AsyncIterator[ProcessPipes]:
         """Run the guest's program while the block lasts; it and all that it started are dead afterwards."""
-        command = build_guest_command(self._spec.engine)
+        spec = self._spec
+        if self._reach.tier == Tier.FILES:
+            raise ToolRefused(f"the policy allows commands of a {spec.session.role} no tier")
+        begun = self._earlier.starts + 1
+        shared = {"task": spec.session.task, "session": spec.session.id}
+        await self._ledger.append(GuestStarted(**shared, engine=spec.name, begun=begun))
+        command = build_guest_command(spec.engine, self._reach)
         pipes = await self._workspace.open_process(self._call_id, command)
         try:
             yield pipes
@@ -161,16 +206,23 @@ class _GuestConversation:
             guest = await self._begin(pipes)
             if isinstance(guest, GuestEnd):
                 return guest
-            while True:
-                piece = await self._record_turn(guest)
-                if piece.end is not None:
-                    return piece.end
-                if self._turns - self._first >= spec.max_turns:
-                    await self._stop(guest)
-                    return GuestEnd(
-                        Exit.OUT_OF_TURNS, f"the engine {spec.name} was stopped after {spec.max_turns} turns"
-                    )
+            try:
+                return await self._record_turns(guest)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await guest.end_commands()
         return GuestEnd(Exit.OUT_OF_TIME, f"the engine {spec.name} was not done after {spec.engine.timeout_s:g} s")
+
+    async def _record_turns(self, guest: Guest) -> GuestEnd:
+        """Record what a guest says until it ends, or has to."""
+        spec = self._spec
+        while True:
+            piece = await self._record_turn(guest)
+            if piece.end is not None:
+                return piece.end
+            if self._turns - self._first >= spec.max_turns:
+                await self._stop(guest)
+                return GuestEnd(Exit.OUT_OF_TURNS, f"the engine {spec.name} was stopped after {spec.max_turns} turns")
 
     async def _begin(self, pipes: ProcessPipes) -> Guest | GuestEnd:
         """Start the conversation; return how it failed if it did."""
@@ -180,10 +232,17 @@ class _GuestConversation:
             program = CommandGuest(spec.engine, spec.name, self._workspace, self._call_id, pipes)
             await program.hand_over_task(prompt)
             return program
-        from orchestrator.agent.guests.acp_guest import AcpGuest  # the package takes a quarter of a second to load
+        from orchestrator.agent.guests.acp_guest import AcpGuest, AgentGrants  # their package takes long to load
 
-        agent = AcpGuest(spec.name, spec.engine.tier, self._workspace, pipes)
-        failure = await agent.begin_session(prompt)
+        rules = RequestRules(spec.actor, spec.session.task, self._reach.tier, spec.policy)
+        grants = AgentGrants(rules, build_terminal_template(spec.engine, self._reach), spec.engine.output_mb * _MIB)
+        agent = AcpGuest(spec.name, self._workspace, pipes, grants)
+        failure = await agent.open_session(self._earlier.agent_session)
+        if failure is not None:
+            return failure
+        shared = {"task": spec.session.task, "session": spec.session.id, "is_loaded": agent.is_loaded}
+        await self._ledger.append(GuestSessionOpened(**shared, agent_session=agent.agent_session))
+        failure = await agent.give_task(f"{_GO_ON}\n\n{prompt}" if agent.is_loaded else prompt)
         return failure or agent
 
     async def _stop(self, guest: Guest) -> None:

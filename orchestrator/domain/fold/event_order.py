@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
 
-from orchestrator.domain.event import migration, run, work
+from orchestrator.domain.event import guests, migration, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
 from orchestrator.domain.ids import ROOT_TASK, build_effect_key, parse_effect_name
 from orchestrator.domain.run.state import RunState
@@ -73,7 +73,8 @@ def _require_new_session(state: RunState, event: work.SessionStarted) -> None:
 
 
 _SessionEvent: TypeAlias = work.TurnEnded | work.ContextFilled | work.ConversationCarriedOver | work.SessionEnded
-_InSession: TypeAlias = work.TurnIntent | work.TurnDone | _SessionEvent
+_GuestEvent: TypeAlias = guests.GuestStarted | guests.GuestSessionOpened
+_InSession: TypeAlias = work.TurnIntent | work.TurnDone | _SessionEvent | _GuestEvent
 
 
 def _require_known_session(state: RunState, event: _InSession) -> None:
@@ -129,6 +130,7 @@ _CHECKS: tuple[tuple[type[Event] | tuple[type[Event], ...], _Check], ...] = (
     (work.SessionStarted, _require_new_session),
     ((work.TurnIntent, work.TurnDone, work.TurnEnded, work.SessionEnded), _require_known_session),
     ((work.ContextFilled, work.ConversationCarriedOver), _require_known_session),
+    ((guests.GuestStarted, guests.GuestSessionOpened), _require_known_session),
     (work.TaskCreated, _require_new_task),
     (run.IterationStarted, _require_next_iteration),
     ((run.IterationJudged, run.IterationReopened), _require_current_iteration),

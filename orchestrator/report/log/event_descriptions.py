@@ -5,6 +5,7 @@ from functools import singledispatch
 from typing import TypeVar
 
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, verification, work
+from orchestrator.domain.event.guests import GuestSessionOpened, GuestStarted
 from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
@@ -14,7 +15,7 @@ from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.report.log.command_subjects import FINISHES, describe_command_subject
-from orchestrator.report.log.session_descriptions import describe_session_event
+from orchestrator.report.log.session_descriptions import describe_agent_session, describe_session_event
 from orchestrator.report.log.session_descriptions import shorten_model_name as shorten_model_name
 from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
 from orchestrator.report.run.forge_checks import describe_pull_request_event
@@ -389,6 +390,8 @@ _describe(migration.WaveEnded, lambda event: f"wave {event.number} is over")
 _describe(migration.FilesFlagged, lambda event: f"flagged {event.flag}: {', '.join(event.paths)}")
 _describe(people.ApprovalRequested, lambda event: f"asks for an answer: {event.approval.title} ({event.approval.item})")
 _describe(PolicyLoaded, lambda event: f"the policy {event.policy[:12]} decides from here on ({event.path})")
+_describe(GuestStarted, lambda event: f"the agent {event.engine} is started ({event.begun}) for {event.session}")
+_describe(GuestSessionOpened, describe_agent_session)
 _describe(external.HookStarted, lambda event: f"{event.point}: hook {event.hook} runs ({event.command})")
 _describe(external.NotificationSending, lambda event: f"notifying by {event.channel}: {event.notification}")
 _describe(external.PushStarted, lambda event: f"pushing {event.branch} to {event.remote}")

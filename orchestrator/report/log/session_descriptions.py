@@ -1,6 +1,7 @@
 """Describe in words how conversations begin, go on and end."""
 
 from orchestrator.domain.event import work
+from orchestrator.domain.event.guests import GuestSessionOpened
 
 
 def shorten_model_name(model: str) -> str:
@@ -9,6 +10,12 @@ def shorten_model_name(model: str) -> str:
     if colon and kind == "scripted":
         return f"scripted:{path.rpartition('/')[2]}"
     return model
+
+
+def describe_agent_session(event: GuestSessionOpened) -> str:
+    """Return in words which session of its own an agent works in."""
+    how = "goes on in its session" if event.is_loaded else "begins its session"
+    return f"the agent of {event.session} {how} {event.agent_session or '(without a name)'}"
 
 
 def describe_session_event(

@@ -9,15 +9,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.guests.acp_requests import AgentFiles, choose_option
-from orchestrator.agent.guests.program import build_guest_command, find_missing_credentials, format_command_line
+from orchestrator.agent.guests.program import (
+    GuestReach,
+    build_guest_command,
+    build_terminal_template,
+    find_missing_credentials,
+    format_command_line,
+)
 from orchestrator.agent.guests.used import read_told_usage
 from orchestrator.config.engines import EngineSettings
 from orchestrator.config.layers import load_config
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.errors import ToolRefused, UsageProblem
+from orchestrator.errors import UsageProblem
 from orchestrator.project.secrets import build_redactor
-from tests.doubles.workspace import InMemoryWorkspace
 
 DOCS = Path(__file__).parents[3] / "docs" / "engines.md"
 
@@ -42,7 +46,7 @@ def test_a_program_gets_exactly_the_variables_and_files_that_are_named(tmp_path:
     (tmp_path / ".tool/auth.json").write_text("{}")
     wanted = engine(env=["TOOL_KEY"], files=[{"path": "~/.tool/auth.json"}], hosts=["api.example.com:443"])
     environ = {"TOOL_KEY": "k-1", "OTHER_KEY": "k-2"}
-    command = build_guest_command(wanted, environ, tmp_path)
+    command = build_guest_command(wanted, GuestReach(Tier.REGISTRIES), environ, tmp_path)
     assert command.grant is not None
     assert command.grant.secrets == {"TOOL_KEY": "k-1"}
     assert [(file.source, file.place) for file in command.grant.files] == [
@@ -50,6 +54,16 @@ def test_a_program_gets_exactly_the_variables_and_files_that_are_named(tmp_path:
     ]
     assert command.tier == Tier.REGISTRIES
     assert "k-1" not in repr(command)
+
+
+def test_a_terminal_has_the_hosts_of_the_engine_and_none_of_its_credentials(tmp_path: Path) -> None:
+    wanted = engine(env=["TOOL_KEY"], vars={"A": "b"}, hosts=["api.example.com:443"], read_only=["~/tools"])
+    command = build_terminal_template(wanted, GuestReach(Tier.COMMANDS), tmp_path)
+    assert command.grant is not None
+    assert command.grant.hosts is not None
+    assert command.grant.hosts.hosts == ("api.example.com:443",)
+    assert (command.grant.secrets, command.grant.files, command.env) == ({}, (), {})
+    assert (command.grant.read_only, command.tier) == ((str(tmp_path / "tools"),), Tier.COMMANDS)
 
 
 def test_missing_credentials_are_named(tmp_path: Path) -> None:
@@ -81,28 +95,6 @@ def test_a_pattern_finds_the_last_cost() -> None:
         engine(cost_pattern=r"Cost: \$([0-9.]+) session"), "Cost: $0.1 session\nCost: $0.3 session\n"
     )
     assert usage.cost_usd == Decimal("0.3")
-
-
-@pytest.mark.parametrize(
-    ("kind", "tier", "answer"),
-    [("edit", 1, "y"), ("execute", 1, "y"), ("fetch", 1, "n"), ("fetch", 2, "y"), ("switch_mode", 3, "n")],
-)
-def test_permission_is_a_matter_of_tiers(kind: str, tier: int, answer: str) -> None:
-    assert choose_option(kind, {"y": "allow_once", "n": "reject_once"}, Tier(tier)) == answer
-
-
-def test_no_option_that_fits_is_a_refusal() -> None:
-    assert choose_option("fetch", {"y": "allow_once"}, Tier.COMMANDS) is None
-
-
-async def test_files_outside_the_workspace_are_not_read_or_written() -> None:
-    files = AgentFiles(InMemoryWorkspace({"a.txt": b"one\ntwo\nthree\n"}), "/src/project")
-    assert await files.read_text("/src/project/a.txt", 2, 1) == "two\n"
-    for path in ("/etc/passwd", "/src/project/../x", "a.txt", "/src/project2/a", "/src/project"):
-        with pytest.raises(ToolRefused, match="outside the workspace"):
-            await files.read_text(path, None, None)
-        with pytest.raises(ToolRefused, match="outside the workspace"):
-            await files.write_text(path, "x")
 
 
 @pytest.mark.parametrize("trust", [False, True])
