@@ -2,24 +2,31 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio import to_thread
 
 from orchestrator.app.run_execution import run_goal
+from orchestrator.domain.event.guests import GuestSessionOpened, GuestStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
+from tests.engine.test_guest_attacks import find_processes
 from tests.loopback.builders import call, reply
 from tests.loopback.server import LoopbackServer
 from tests.running.cli import environment
 from tests.running.goals import Bench, status
-from tests.running.killing import Start, as_json
+from tests.running.killing import Start, as_json, kill_engines
 from tests.running.projects import GATE, calculator, git
 from tests.running.scripts import judges, planner_is_done, plans, reviews, write_script
 from tests.running.serving import model_server, stats
@@ -58,35 +65,9 @@ def test_mini_swe_agent_carries_a_task_to_a_judged_landing(tmp_path: Path, guest
         tmp_path / "boss.json", [plans("root", {"key": "triple"}), reviews("triple"), *planner_is_done(), judges()]
     )
     with model_server([script], tmp_path / "server.json") as url:
-        host = url.removeprefix("http://").removesuffix("/v1")
-        table = {
-            "protocol": "command",
-            "command": [
-                *(str(guests / "bin" / "mini"), "--yolo", "--exit-immediately", "--cost-limit", "0"),
-                *("--model", "{model}", "--task", "{prompt}"),
-            ],
-            "model": "openai/worker",
-            "hosts": [host],
-            "private_hosts": [host],
-            "plain_hosts": [host],
-            "env": ["OPENAI_API_KEY"],
-            "vars": {
-                "OPENAI_API_BASE": url,
-                "MSWEA_CONFIGURED": "true",
-                "MSWEA_COST_TRACKING": "ignore_errors",
-                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            },
-            "read_only": [str(guests), sys.base_prefix],
-        }
-        settings = tmp_path / ".config" / "orchestrate" / "config.toml"
-        settings.parent.mkdir(parents=True)
-        lines = [f"{name} = {format_value(value)}" for name, value in table.items()]
-        settings.write_text("\n".join(('[roles.worker]\nengine = "mini"\n[engines.mini]', *lines)))
-        words = ["run", "make it better", "--gate", GATE, "--set", "gate.report=unittest"]
-        words += ["--model", f"planner={boss}", "--model", f"judge={boss}"]
-        where = ("--repo", str(tmp_path / "repo"), "--state", str(tmp_path / "state"))
-        env = environment(tmp_path, OPENAI_API_KEY="sk-loopback-4711-not-real")
-        done, _ = Start(words, where, tmp_path, env).to_the_end()
+        table = describe_mini(url, guests, "openai/worker")
+        start = prepare_start(tmp_path, "mini", table, boss)
+        done, _ = start.to_the_end()
         told = stats(url)
     result = as_json(done)
     assert result["outcome"] == "done", (result, done.err)
@@ -94,6 +75,58 @@ def test_mini_swe_agent_carries_a_task_to_a_judged_landing(tmp_path: Path, guest
     assert told["calls"] == len(steps)
     assert "def triple" in git(tmp_path / "repo", "show", f"{result['pr_branch']}:calc.py")
     assert b"sk-loopback-4711" not in Path(result["journal"]).read_bytes()
+
+
+def describe_mini(url: str, guests: Path, model: str) -> Mapping[str, Any]:
+    """The table of an engine that is mini-swe-agent on a server."""
+    host = url.removeprefix("http://").removesuffix("/v1")
+    return {
+        "protocol": "command",
+        "command": [
+            *(str(guests / "bin" / "mini"), "--yolo", "--exit-immediately", "--cost-limit", "0"),
+            *("--model", "{model}", "--task", "{prompt}"),
+        ],
+        "model": model,
+        **name_server(host),
+        "vars": {
+            "OPENAI_API_BASE": url,
+            "MSWEA_CONFIGURED": "true",
+            "MSWEA_COST_TRACKING": "ignore_errors",
+            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        },
+        "read_only": [str(guests), sys.base_prefix],
+    }
+
+
+def describe_qwen(url: str, guests: Path, model: str) -> Mapping[str, Any]:
+    """The table of an engine that is qwen-code on a server."""
+    node, packages = shutil.which("node"), guests / "npm"
+    assert node is not None
+    program = packages / "node_modules" / "@qwen-code" / "qwen-code" / "cli.js"
+    return {
+        "protocol": "acp",
+        "command": [node, str(program), "--acp", "--auth-type", "openai", "--model", model],
+        **name_server(url.removeprefix("http://").removesuffix("/v1")),
+        "vars": {"OPENAI_BASE_URL": url, "OPENAI_MODEL": model},
+        "read_only": [str(packages)],
+    }
+
+
+def name_server(host: str) -> Mapping[str, Any]:
+    """What of a table lets an engine speak with a server on this host, and with no other."""
+    return {"hosts": [host], "private_hosts": [host], "plain_hosts": [host], "env": ["OPENAI_API_KEY"]}
+
+
+def prepare_start(tmp_path: Path, name: str, table: Mapping[str, Any], boss: Path) -> Start:
+    """How a run is started whose worker is this engine."""
+    settings = tmp_path / ".config" / "orchestrate" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    lines = [f"{key} = {format_value(value)}" for key, value in table.items()]
+    settings.write_text("\n".join((f'[roles.worker]\nengine = "{name}"\n[engines.{name}]', *lines)))
+    words = ["run", "make it better", "--gate", GATE, "--set", "gate.report=unittest"]
+    words += ["--model", f"planner={boss}", "--model", f"judge={boss}"]
+    where = ("--repo", str(tmp_path / "repo"), "--state", str(tmp_path / "state"))
+    return Start(words, where, tmp_path, environment(tmp_path, OPENAI_API_KEY="sk-loopback-4711-not-real"))
 
 
 def format_value(value: object) -> str:
@@ -116,23 +149,10 @@ async def test_an_acp_agent_from_a_registry_carries_a_task_to_a_judged_landing(
     tmp_path: Path, guests: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-4711-not-real")
-    node, packages = shutil.which("node"), guests / "npm"
-    assert node is not None
     bench = Bench(tmp_path, calculator(tmp_path / "repo"))
     server = LoopbackServer([], answering={"worker": answer_as_qwen})
     async with server.run() as url:
-        host = url.removeprefix("http://").removesuffix("/v1")
-        program = packages / "node_modules" / "@qwen-code" / "qwen-code" / "cli.js"
-        table = {
-            "protocol": "acp",
-            "command": [node, str(program), "--acp", "--auth-type", "openai"],
-            "hosts": [host],
-            "private_hosts": [host],
-            "plain_hosts": [host],
-            "env": ["OPENAI_API_KEY"],
-            "vars": {"OPENAI_BASE_URL": url, "OPENAI_MODEL": "worker"},
-            "read_only": [str(packages)],
-        }
+        table = describe_qwen(url, guests, "worker")
         boss = [plans("root", {"key": "triple"}), reviews("triple"), *planner_is_done(), judges()]
         options = bench.options(boss, engines={"qwen": table})
         roles = {**options.flags["roles"], "worker": {"engine": "qwen", "model": ""}}
@@ -144,3 +164,94 @@ async def test_an_acp_agent_from_a_registry_carries_a_task_to_a_judged_landing(
     assert handoff is not None
     assert "triple is there." in handoff.summary
     assert b"sk-loopback-4711" not in ended.directory.journal.read_bytes()
+
+
+class PausingModel:
+    """A model that has a worker's agent sleep, until `may_go_on` is set; then it has the work done.
+
+    `edits`, `naps` and `ends` are its replies; a conversation in which a tool has returned is at its end.
+    """
+
+    def __init__(self, edits: ScriptedReply, naps: ScriptedReply, ends: ScriptedReply) -> None:
+        self.may_go_on = False
+        self._edits = edits
+        self._naps = naps
+        self._ends = ends
+
+    def answer(self, asked: dict[str, Any]) -> ScriptedReply:
+        """Return the next reply."""
+        if not asked.get("tools") or any(message["role"] == "tool" for message in asked["messages"]):
+            return self._ends
+        return self._edits if self.may_go_on else self._naps
+
+
+def build_mini_model(nap: str) -> PausingModel:
+    """A model for mini-swe-agent."""
+    done = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+    replies = [reply(role="worker", task="triple", call=[call("bash", command=line)]) for line in (EDIT, nap, done)]
+    return PausingModel(*replies)
+
+
+def build_qwen_model(nap: str) -> PausingModel:
+    """A model for qwen-code."""
+    shells = [call("run_shell_command", command=line, is_background=False) for line in (EDIT, nap)]
+    replies = [reply(role="worker", task="triple", call=[shell]) for shell in shells]
+    return PausingModel(*replies, reply(role="worker", task="triple", text="triple is there."))
+
+
+@pytest.mark.parametrize(
+    ("name", "describe", "build", "seconds"),
+    [("mini", describe_mini, build_mini_model, "987.1"), ("qwen", describe_qwen, build_qwen_model, "987.2")],
+    ids=["mini-swe-agent", "qwen-code"],
+)
+async def test_an_engine_that_is_killed_leaves_no_agent_and_a_resume_begins_it_again_and_lands(
+    tmp_path: Path, guests: Path, name: str, describe: Any, build: Any, seconds: str
+) -> None:
+    calculator(tmp_path / "repo")
+    items = [plans("root", {"key": "triple"}), reviews("triple"), *planner_is_done(), judges()]
+    boss = write_script(tmp_path / "boss.json", items)
+    model = build(f"echo half > calc.py; (setsid sleep {seconds} &) ; exec sleep {seconds}")
+    model_name = f"worker-{name}"
+    server = LoopbackServer([], answering={"worker": model.answer})
+    async with server.run() as url:
+        start = prepare_start(
+            tmp_path, name, describe(url, guests, f"openai/{model_name}" if name == "mini" else model_name), boss
+        )
+        engine = start.begin()
+        with anyio.fail_after(300):
+            while len(find_processes(seconds)) < 2:
+                assert engine.poll() is None
+                await anyio.sleep(0.2)
+        assert find_agents(model_name)
+        engine.send_signal(signal.SIGKILL)
+        engine.wait()
+        assert kill_engines(tmp_path) == 1
+        await to_thread.run_sync(wait_for_deaths, seconds, model_name)
+        model.may_go_on = True
+        done = await to_thread.run_sync(start.resume)
+    result = as_json(done)
+    assert (result["outcome"], result["tasks"]["merged"]) == ("done", 1), (result, done.err)
+    shown = git(tmp_path / "repo", "show", f"{result['pr_branch']}:calc.py")
+    assert "def triple" in shown
+    assert "half" not in shown
+    recorded = [one.event for one in read_all_events(Path(result["journal"]))]
+    started = [event for event in recorded if isinstance(event, GuestStarted)]
+    assert [(event.engine, event.begun) for event in started] == [(name, 1), (name, 2)]
+    assert len({event.session for event in started}) == 1
+    opened = [event for event in recorded if isinstance(event, GuestSessionOpened)]
+    assert len({event.agent_session for event in opened}) == (2 if name == "qwen" else 0)
+    assert find_processes(seconds) == []
+    assert find_agents(model_name) == []
+
+
+def wait_for_deaths(seconds: str, model: str) -> None:
+    """Wait until neither an agent is left nor what it started."""
+    until = time.monotonic() + 60
+    while left := [*find_processes(seconds), *find_agents(model)]:
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+def find_agents(model: str) -> list[int]:
+    """The processes of an agent that has this model, among its arguments."""
+    return [*find_processes(model), *find_processes(f"openai/{model}")]
