@@ -14,7 +14,7 @@ from orchestrator.domain.commands.definitions import Tell
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.people import CommandTaken, WordsDelivered
 from orchestrator.domain.event.work import AttemptStarted, ModelCalled, ToolCalled, TurnEnded
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.llm.scripted_model.script import ScriptedReply
@@ -23,7 +23,7 @@ from orchestrator.run_control.control import send_command
 from tests.engine.test_replay import again
 from tests.loopback.play import text_of
 from tests.loopback.server import LoopbackServer
-from tests.running.goals import Bench
+from tests.running.goals import Bench, task
 from tests.running.naps import Nap
 from tests.running.projects import GATE_FLAGS, git
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
@@ -59,6 +59,7 @@ class Teller:
     at: type[ModelCalled] | type[ToolCalled]
     command: Tell | None
     nap: Nap | None = None
+    task: str = "a"
     is_over: bool = False
 
     def on_run_opened(self, state: object) -> None:
@@ -67,7 +68,7 @@ class Teller:
     def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Say it once, and let the command end when the words are there."""
         event = recorded.event
-        if isinstance(event, self.at) and event.task == "a" and not self.is_over:
+        if isinstance(event, self.at) and event.task == self.task and not self.is_over:
             self.is_over = True
             if self.command is None and self.nap:
                 self.nap.wake_later()
@@ -139,6 +140,15 @@ async def test_words_that_do_not_wait_end_what_is_under_way_and_the_conversation
     turns = [one for one in list_events(ended, TurnEnded) if one.task == "a" and one.session == "work:a@1"]
     assert [one.is_interrupted for one in turns][:2] == [at is ModelCalled, False]
     assert ended.state.sessions[turns[0].session].ended == "finished"
+
+
+@pytest.mark.extended
+async def test_a_planner_need_not_be_waited_for_either(bench: Bench) -> None:
+    never = plans("root", {"key": "never"}).model_copy(update={"delay_s": 600})
+    teller = Teller(bench, ModelCalled, Tell(task=ROOT_TASK, note="one task is enough", is_now=True), task=ROOT_TASK)
+    ended = await bench.run(never, plans("root", {"key": "a"}), *task("a"), planner_ends(), judges(), when=teller)
+    assert (ended.exit_code, {*ended.state.tasks}) == (0, {"root", "a"})
+    assert [(one.session, one.turn) for one in list_events(ended, WordsDelivered)] == [("plan:root@1.1", 0)]
 
 
 @pytest.mark.extended

@@ -42,21 +42,29 @@ def find_plan_answers(events: Sequence[RecordedEvent]) -> PlanAnswers:
 
 
 def find_answer(answers: PlanAnswers, events: Sequence[Event]) -> RecordedPlanAnswer | None:
-    """Return how people answered the plan that is among these events; None if there is none, or nobody was asked."""
+    """Return how people answered the plan that is among these events; None if there is none, or nobody was asked.
+
+    A plan that differs from the recorded one was asked about by nobody.
+    """
     for event in events:
         if isinstance(event, PlanSubmitted) and event.task is not None:
-            return answers.get(build_plan_item(event.task, event.round))
+            answer = answers.get(build_plan_item(event.task, event.round))
+            asked = answer.question.approval.plan if answer is not None else None
+            return answer if asked in (None, event.plan) else None
     return None
 
 
 def put_question(events: Sequence[Event], answer: RecordedPlanAnswer) -> list[Event]:
-    """Return the events of a plan as they are where it waits for an answer: its tasks, and the question."""
+    """Return the events of a plan as they are where it waits for an answer: its tasks, and the question.
+
+    What it takes back falls away with the answer, but for old journals, whose questions do not hold the plan.
+    """
     item, asked = answer.question.approval.item, list[Event]()
     for event in events:
-        if isinstance(event, PlanSubmitted):
-            asked.append(event)
-        elif isinstance(event, TaskCreated):
+        if isinstance(event, TaskCreated):
             asked.append(event.model_copy(update={"spec": event.spec.model_copy(update={"approval": item})}))
+        elif isinstance(event, PlanSubmitted) or answer.question.approval.plan is None:
+            asked.append(event)
     return [*asked, answer.question]
 
 
