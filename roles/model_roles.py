@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from orchestrator.agent.tool_servers import MCP_PROMPT
 from roles.arbiter import ModelArbiter
 from roles.judge import ModelJudge
 from roles.memory_words import MEMORY_PROMPTS
@@ -22,7 +23,14 @@ ROLE_PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Role → the first words of the names of its prompts."""
 SHARED_PROMPTS = frozenset(
-    {"project-rules", "role-instructions", "session-carryover", "session-carryover-brief", *MEMORY_PROMPTS}
+    {
+        "project-rules",
+        "role-instructions",
+        "session-carryover",
+        "session-carryover-brief",
+        MCP_PROMPT,
+        *MEMORY_PROMPTS,
+    }
 )
 """The prompts that conversations of several roles share, and so are no single role's."""
 

@@ -9,6 +9,7 @@ from orchestrator.agent.context_size import CHARS_PER_TOKEN
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.model_calls import ModelCaller
 from orchestrator.agent.session_spec import SessionSpec
+from orchestrator.agent.tool_servers import ToolServers
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.model import Config
 from orchestrator.domain.event.run import Noticed
@@ -31,7 +32,7 @@ V = TypeVar("V")
 class AgentSources:
     """The sources of what agents are told besides their task: prompts, the project's rules, its code, a field guide.
 
-    `policy` keeps what they may do.
+    `policy` keeps what they may do, `servers` give them tools.
     """
 
     prompts: PromptSource = SHIPPED_PROMPTS
@@ -39,6 +40,7 @@ class AgentSources:
     codebase: Codebase | None = None
     has_memory: bool = False
     policy: PolicyGuard = NO_POLICY
+    servers: ToolServers | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class RoleContext:
     codebase: Codebase | None = None
     has_memory: bool = False
     policy: PolicyGuard = NO_POLICY
+    servers: ToolServers | None = None
 
     def build_memory_tools(self, task: TaskId) -> list[AnyTool]:
         """Return the tools by which a conversation about a task notes something for later ones; none without memory."""
@@ -72,15 +75,20 @@ class RoleContext:
         if self.has_memory:
             spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
         spec = await self.open_with_words(spec, paths, heard)
-        result = await run_session(
-            replace(spec, prompts=self.prompts), self.asker, self.ledger, self.hooks, self.policy
-        )
+        result = await self._run_session(replace(spec, prompts=self.prompts))
         if isinstance(result, SessionFailure):
             return result
         for kind in kinds:
             if isinstance(result, kind):
                 return result
         raise TypeError(f"session {spec.id} gave a {type(result).__name__}: one of its final tools makes no {kinds}")
+
+    async def _run_session(self, spec: SessionSpec) -> object:
+        """Hold a conversation, with the tools of the servers that its role may use."""
+        if self.servers is None:
+            return await run_session(spec, self.asker, self.ledger, self.hooks, self.policy)
+        async with self.servers.open_tools(spec, self.ledger, self.policy, self.prompts) as equipped:
+            return await run_session(equipped, self.asker, self.ledger, self.hooks, self.policy)
 
     async def open_with_words(
         self, spec: SessionSpec, paths: Sequence[str] = (), heard: str | None = None

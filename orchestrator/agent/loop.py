@@ -80,6 +80,7 @@ async def _start_session(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
         continues=spec.continues,
         turn=spec.until,
         tool_chars=spec.tool_chars,
+        servers=spec.servers,
     )
     await ledger.append(started, *delivered)
     return SessionHistory(system, brief, opening=opening, tool_chars=spec.tool_chars)

@@ -8,6 +8,7 @@ from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
 from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.mcp.tool_definition import OfferedServer
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.llm.model_limits import find_context_tokens
 from orchestrator.llm.reasoning_rules import ReasoningRule, find_strictest_rule
@@ -24,7 +25,7 @@ class SessionSpec:
     `tier` tells how much its commands may reach, as it stands.
     `anchor` is the ref under which the workspace is kept after every turn; without it the workspace is only read.
     `prompts` hold what is said when the conversation is carried over into a fresh context. `variant` is that of the
-    role, empty where it has none.
+    role, empty where it has none. `servers` are those whose tools are among `tools`.
     """
 
     id: SessionId
@@ -42,6 +43,7 @@ class SessionSpec:
     tier: Callable[[], Tier] = lambda: Tier.FILES
     prompts: PromptSource = SHIPPED_PROMPTS
     variant: str = ""
+    servers: tuple[OfferedServer, ...] = ()
 
     @cached_property
     def context_tokens(self) -> int:

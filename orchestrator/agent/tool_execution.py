@@ -24,6 +24,7 @@ from orchestrator.domain.commands.person_words import WORDS_FOLLOW
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import parse_effect_name
+from orchestrator.domain.mcp.tool_definition import ServerFailure
 from orchestrator.domain.policy.rules import PolicyActor, PolicySubject
 from orchestrator.domain.text.truncation import LIMIT_CHARS, truncate_text
 from orchestrator.errors import MalformedReply
@@ -97,6 +98,10 @@ _UNSHOWN = (
 _ELIDED = (
     "Nothing was done: this call holds a note in the place of a text that was left out of an old step, and the note "
     "would be written or run. Read the file, and give the text itself."
+)
+_UNKNOWN = (
+    "The engine died while this call was under way: it is not known if the server {} did what you asked, and the call "
+    "was not made again. Look how things stand before you make it once more."
 )
 _OUTPUT_SHARE = 1 / 10
 """Share of the context that the output of one call may fill; more of it is cut in the middle."""
@@ -195,6 +200,7 @@ class ToolExecutor:
         return "\n" + describe_other_names(renamed)
 
     async def _use_tool(self, name: str, number: int, index: int, call: ToolCall, hint: str, room: int) -> ToolResult:
+        is_begun = self._ledger.state.effect_tries[name] > 0
         key, tool = self._ledger.build_next_key(name), self._spec.tools.get(call.name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         called = ToolCalled(
@@ -203,14 +209,12 @@ class ToolExecutor:
             tier=self._spec.tier(),
             policy=await self._get_policy_hash(),
             reach=tool and tool.reach,
+            server=tool.server if tool else "",
+            is_repeatable=tool is None or tool.is_repeatable,
         )
         begun = monotonic()
-        async with record_effect(self._ledger, called, stages_done=True) as using:
-            veto = await self._find_objection(number, index, call)
-            if veto is None:
-                result = await self._run_tool(parse_effect_name(key), call)
-            else:
-                result = ToolResult(veto, is_ok=False)
+        async with record_effect(self._ledger, called, stages_done=called.is_repeatable) as using:
+            veto, result = await self._answer_call(number, index, call, name, is_begun=is_begun)
             text = truncate_text(self._ledger.redact_text(result.text), room).text or "[no output]"
             shown = replace(result, text=text + hint)
             using.done = ToolReturned(
@@ -222,10 +226,35 @@ class ToolExecutor:
                 network=shown.network,
                 stray_packets=shown.stray_packets,
                 program=shown.program,
+                failure=shown.failure,
             )
         if veto is None:
             await self._hooks.after_tool(number, index, call, shown)
         return shown
+
+    async def _answer_call(
+        self, number: int, index: int, call: ToolCall, name: str, *, is_begun: bool
+    ) -> tuple[str | None, ToolResult]:
+        """Return why a tool may not be used, and its answer to the model.
+
+        A call that a dead process began (`is_begun`) and that may not be made again gets the answer it had then.
+        """
+        tool = self._spec.tools.get(call.name)
+        if is_begun and tool is not None and not tool.is_repeatable:
+            return None, await self._find_earlier_answer(name, tool.server)
+        veto = await self._find_objection(number, index, call)
+        if veto is not None:
+            return veto, ToolResult(veto, is_ok=False)
+        return None, await self._run_tool(name, call)
+
+    async def _find_earlier_answer(self, name: str, server: str) -> ToolResult:
+        """Return what a call of an earlier process returned; that nobody knows, where the process died during it."""
+        for recorded in await self._ledger.list_session_events(self._spec.id):
+            event = recorded.event
+            if isinstance(event, ToolReturned) and parse_effect_name(event.key) == name:
+                said = await self._ledger.read_text(event.observation)
+                return ToolResult(said, is_ok=event.ok, failure=event.failure)
+        return ToolResult(_UNKNOWN.format(server), is_ok=False, failure=ServerFailure.UNKNOWN)
 
     async def _find_objection(self, number: int, index: int, call: ToolCall) -> str | None:
         """Return why a tool may not be used, in words for the model: by the policy first, then by the hooks."""
@@ -236,8 +265,19 @@ class ToolExecutor:
             refusal = await self._policy.find_refusal(actor, self._spec.task, subjects)
             if refusal is not None:
                 return f"Nothing was done. {refusal}"
+        if refusal := await self._ask_person(call):
+            return f"Nothing was done. {refusal}"
         veto = await self._hooks.before_tool(number, index, call)
         return None if veto is None else _VETOED.format(veto)
+
+    async def _ask_person(self, call: ToolCall) -> str | None:
+        """Return why a call waits for a person, besides what the policy says; None if it does not."""
+        tool = self._spec.tools.get(call.name)
+        question = tool.build_question(call.arguments) if tool else None
+        if question is None:
+            return None
+        actor = PolicyActor(role=self._spec.role, variant=self._spec.variant)
+        return await self._policy.ask_person(actor, self._spec.task, question)
 
     def _list_subjects(self, call: ToolCall) -> list[PolicySubject]:
         """Return what the policy decides about in a call; nothing where it cannot be used, or only ends the session."""
@@ -267,7 +307,7 @@ class ToolExecutor:
         self.has_mutated = self.has_mutated or tool.is_mutating
         if self._heeds_words and is_interrupted(self._spec, self._ledger):
             return ToolResult(f"{_STOPPED}: {WORDS_FOLLOW}", is_ok=False)
-        return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
+        return await _run_stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments, name))
 
 
 def _read_path(call: ToolCall, tool: AnyTool) -> str:

@@ -13,6 +13,7 @@ from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.policies import open_policy
 from orchestrator.app.role_wiring import build_role_context
 from orchestrator.app.run_creation import require_models
+from orchestrator.app.tool_servers import open_tool_servers
 from orchestrator.config.model import Config
 from orchestrator.config.roles import VerifierSettings
 from orchestrator.domain.ids import CommitId
@@ -79,7 +80,7 @@ async def plan_goal(options: Options, goal: str, listener: EventListener | None 
             codebase = open_codebase(git, head, project.state.path, config)
             policy = await open_policy(journal, git, head, lambda: config)
             tier_grants = RunTierGrants(lambda: config, journal, policy)
-            sources = AgentSources(prompts, rules, codebase, policy=policy)
+            sources = AgentSources(prompts, rules, codebase, policy=policy, servers=open_tool_servers(config))
             roles = ModelRoles(build_role_context(config, journal, router, tier_grants=tier_grants, sources=sources))
             result = await roles.planner.plan_slice(brief.model_copy(update={"commit": head}), workspace)
         journal.close()

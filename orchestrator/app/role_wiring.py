@@ -13,9 +13,10 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.journal.journal import SystemClock
 from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
-from orchestrator.llm.throttling.providers import ProviderRegistry
+from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.model_client import ModelClient
 from orchestrator.ports.tier_grants import DEFAULT_TIER_GRANTS, TierGrants
 from orchestrator.project.options import build_provider_rules, build_retry_policy
 from roles.role_context import AgentSources, RoleContext
@@ -45,6 +46,21 @@ def build_role_context(
     """
     providers = ProviderRegistry(build_provider_rules(config), dict(ledger.state.spend.provider_pauses))
     caller = ModelCaller(router, ledger, build_retry_policy(config), RunBudget(config.budget, budgets), providers)
+    return _join_context(config, ledger, caller, hooks, tier_grants, sources)
+
+
+def build_unlimited_context(
+    config: Config, ledger: Ledger, client: ModelClient, hooks: Hooks, tier_grants: TierGrants, sources: AgentSources
+) -> RoleContext:
+    """Return the context of the roles on one client for all, such as that of a replay, which no provider limits."""
+    budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
+    caller = ModelCaller(client, ledger, build_retry_policy(config), budget, providers)
+    return _join_context(config, ledger, caller, hooks, tier_grants, sources)
+
+
+def _join_context(
+    config: Config, ledger: Ledger, caller: ModelCaller, hooks: Hooks, tier_grants: TierGrants, sources: AgentSources
+) -> RoleContext:
     return RoleContext(
         config,
         ledger,
@@ -56,6 +72,7 @@ def build_role_context(
         sources.codebase,
         sources.has_memory,
         sources.policy,
+        sources.servers,
     )
 
 

@@ -9,15 +9,16 @@ from typing import Protocol
 
 from anyio import to_thread
 
-from orchestrator.agent.model_calls import ModelCaller
+from orchestrator.agent.tool_servers import ToolServers
+from orchestrator.app import role_wiring
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import open_field_guide
 from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.app.model_loading import start_loading_models
 from orchestrator.app.policies import open_policy
-from orchestrator.app.role_wiring import build_role_context, count_model_replies, list_provider_pauses
 from orchestrator.app.telemetry import choose_hook_trace, run_telemetry
+from orchestrator.app.tool_servers import open_tool_servers
 from orchestrator.config.engines import LOOP
 from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import LiveConfig
@@ -51,9 +52,7 @@ from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.judge.gate.narrow_looks import select_by_keyword
 from orchestrator.judge.mutation.runner import MutantRunner
 from orchestrator.judge.repeats.runner import RepeatRunner
-from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.router import ModelRouter
-from orchestrator.llm.throttling.providers import UNLIMITED_RULES, ProviderRegistry
 from orchestrator.memory.guide_file import GuideFile
 from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.codebase import Codebase
@@ -63,7 +62,7 @@ from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Clock
 from orchestrator.ports.model_client import ModelClient
 from orchestrator.ports.policy import PolicyGuard
-from orchestrator.project.options import build_grant, build_litellm_client, build_retry_policy
+from orchestrator.project.options import build_grant, build_litellm_client
 from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
@@ -76,7 +75,7 @@ from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
 from roles.configured_models import find_model_problems, needs_providers
 from roles.model_roles import ModelRoles
-from roles.role_context import AgentSources, RoleContext
+from roles.role_context import AgentSources
 from worktrees.errors import GitError, RefMoved
 
 
@@ -101,6 +100,7 @@ class RunOverrides:
         prompts: those among them that are not the shipped ones replace the configured ones.
         wrap_forge: puts something before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
+        servers: what answers instead of the configured MCP servers.
         is_replay: the policy decides as the journal says that it did, whatever its files say now.
         asks_before_landing: False where nothing lands for good, so that the policy asks nobody about it.
     """
@@ -112,6 +112,7 @@ class RunOverrides:
     wrap_forge: Callable[[Forge], Forge] = lambda forge: forge
     deps: Path | None = None
     is_replay: bool = False
+    servers: ToolServers | None = None
     asks_before_landing: bool = True
 
 
@@ -368,22 +369,18 @@ class _RunOpening:
         prompts = (await load_configured_prompts(config)).replace_prompts(self.overrides.prompts)
         rules = RepositoryRules(self.location.repository.git, journal.state.run.base, config.rules.files)
         has_memory = self.open_field_guide() is not None
+        servers = self.overrides.servers or open_tool_servers(config)
+        sources = AgentSources(prompts, rules, codebase, has_memory, policy, servers)
         if client is not None:
-            budget, providers = RunBudget(config.budget), ProviderRegistry(UNLIMITED_RULES)
-            caller = ModelCaller(client, journal, build_retry_policy(config), budget, providers)
-            around = RoleContext(
-                config, journal, caller, hooks, prompts, tier_grants, rules, codebase, has_memory, policy
-            )
-            return ModelRoles(around)
+            return ModelRoles(role_wiring.build_unlimited_context(config, journal, client, hooks, tier_grants, sources))
         connect = partial(build_litellm_client, config)
         if needs_providers(config.roles):
             start_loading_models()
-        models = ModelRouter(self.location.directory.path, count_model_replies(journal.state), connect)
+        models = ModelRouter(self.location.directory.path, role_wiring.count_model_replies(journal.state), connect)
         router = await self.stack.enter_async_context(models)
-        if pauses := tuple(list_provider_pauses(journal.state)):
+        if pauses := tuple(role_wiring.list_provider_pauses(journal.state)):
             await journal.append(*pauses)
-        sources = AgentSources(prompts, rules, codebase, has_memory, policy)
-        around = build_role_context(
+        around = role_wiring.build_role_context(
             config, journal, router, hooks, lambda: self.live.current.budget, tier_grants, sources=sources
         )
         return ModelRoles(around)

@@ -47,6 +47,7 @@ _PROJECT_FORBIDDEN_KEYS = (
     ("policy",),
     ("engines",),
     ("telemetry",),
+    ("mcp",),
 )
 """Settings that act on this machine as the user, in the user's name, or with the user's credentials.
 

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 
 from orchestrator.config.addresses import ForgeUrl, HostPort
 from orchestrator.config.agent_words import MapSettings, PromptSettings, RulesSettings
-from orchestrator.config.engines import EnginesConfig
 from orchestrator.config.labels import Labels
+from orchestrator.config.mcp import McpConfig
 from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.policy_file import PolicySettings
@@ -345,7 +345,7 @@ class RedactSettings(FrozenModel):
         return patterns
 
 
-class Config(EnginesConfig):
+class Config(McpConfig):
     """Everything a run is configured with."""
 
     schema_version: Annotated[int, Field(alias="schema", ge=1, le=1)]

@@ -11,7 +11,7 @@ EFFECTS: Mapping[str, str] = {
     "snapshot": "Abandoned: the turn was not booked as whole, so its tools run again on the tree of the turn before.",
     "model": "Booked as possibly billed (`model.failed`, error `lost`) and asked again with the same request.",
     "tool": "Abandoned: the workspace goes back to the tree of the last whole turn, and the turn's tools run again, "
-    "but for a call that a person stopped.",
+    "but for a call that a person stopped, and one of an MCP server's tool that does not say that it may be repeated.",
     "check": "Abandoned and run again in a fresh workspace, or taken over from an earlier run: only a recorded receipt "
     "counts.",
     "landing": "Done if the PR branch holds the commit, else abandoned: the branch moves by compare-and-swap.",

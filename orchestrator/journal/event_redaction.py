@@ -56,6 +56,8 @@ UNREDACTED_FIELDS = frozenset(
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *(
             "engine",
+            "server",
+            "digest",
             "branch",
             "target",
             "remote",

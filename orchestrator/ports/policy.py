@@ -5,6 +5,7 @@ from typing import Protocol
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.policy.decision import PolicyDecision
+from orchestrator.domain.policy.questions import PolicyQuestion
 from orchestrator.domain.policy.rules import HostRules, PolicyActor, PolicySubject, RuleSet
 
 
@@ -35,6 +36,9 @@ class PolicyGuard(Protocol):
         What is to be asked about is put into the user's inbox, once for each task; nothing waits for the answer.
         """
 
+    async def ask_person(self, actor: PolicyActor, task: TaskId, question: PolicyQuestion) -> str | None:
+        """Return why something may not be done before a person allows it, in words for a model; None once one did."""
+
     def build_host_rules(self, actor: PolicyActor) -> HostRules | None:
         """Return the rules on hosts that an actor's commands carry; None where no file has any."""
 
@@ -56,6 +60,10 @@ class _NoPolicy:
     async def find_refusal(self, actor: PolicyActor, task: TaskId, subjects: Sequence[PolicySubject]) -> str | None:
         """Return None."""
         return None
+
+    async def ask_person(self, actor: PolicyActor, task: TaskId, question: PolicyQuestion) -> str | None:
+        """Return that nobody can be asked."""
+        return f"A person has to be asked about {question.subject}, and here nobody can be. Do without it."
 
     def build_host_rules(self, actor: PolicyActor) -> HostRules | None:
         """Return None."""

@@ -58,6 +58,9 @@ def require_secret_free_values(what: str, values: Mapping[str, Any] | None, reda
 def _key_variables(config: Config) -> Iterator[str]:
     for engine in config.engines.values():
         yield from engine.env
+    for server in config.mcp:
+        yield from server.env
+        yield server.token_env
     roles = config.roles
     lenses = map(roles.judge.get_lens_settings, roles.judge.lenses)
     others: tuple[ModelSettings, ...] = (*roles.worker.variants.values(), *lenses)

@@ -121,7 +121,7 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         theirs, own_role = settings["roles"][name], own_values["roles"][name]
         inherited = _select_endpoint(getattr(own_config.roles, name).model_dump(mode="json"))
         roles[name] = _select_endpoint(own_role) | _spread_endpoint(theirs, inherited) | _lower_tier(theirs, own_role)
-    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands", "prompts", "policy")}
+    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands", "prompts", "policy", "mcp")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {

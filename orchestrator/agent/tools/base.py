@@ -11,6 +11,8 @@ from pydantic import AfterValidator, BaseModel, model_validator
 from orchestrator.agent.tools.argument_names import read_other_names, rename_arguments
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.mcp.tool_definition import ServerFailure
+from orchestrator.domain.policy.questions import PolicyQuestion
 from orchestrator.domain.run.program_calls import ProgramCalls
 from orchestrator.domain.sandbox.network import NetworkDecision
 from orchestrator.domain.sandbox.tier import ToolReach
@@ -49,7 +51,8 @@ class ToolResult:
     """The answer of a tool to the model. A result with `final` set ends the session with that value.
 
     `network` is for the journal: what the tool reached of it, and what it was kept from.
-    `stray_packets` counts what a command tried to send and had no way out for; `program` are the calls of a program.
+    `stray_packets` counts what a command tried to send and had no way out for; `program` are the calls of a program,
+    `failure` is why the tool of a server gave no answer.
     """
 
     text: str
@@ -58,6 +61,7 @@ class ToolResult:
     network: tuple[NetworkDecision, ...] = ()
     stray_packets: int = 0
     program: ProgramCalls | None = None
+    failure: ServerFailure | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Tool(Generic[A]):
     """A tool: how it is offered, and what it does with arguments that fit `arguments`.
 
     `is_mutating` tells that it may change the workspace, `is_final` that it can end the session, `reach` what it works
-    on. `run` may raise ToolRefused; its text goes to the model.
+    on. `server` is the one that it comes from, empty for the house's own; one that is not `is_repeatable` is not used
+    again where nobody knows if it was. `run` may raise ToolRefused; its text goes to the model.
     """
 
     name: str
@@ -75,6 +80,8 @@ class Tool(Generic[A]):
     is_mutating: bool = False
     is_final: bool = False
     reach: ToolReach = ToolReach.NOTHING
+    server: str = ""
+    is_repeatable: bool = True
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -94,8 +101,15 @@ class Tool(Generic[A]):
             return {}
         return read_other_names(self.arguments.model_fields.keys(), arguments)
 
-    async def __call__(self, arguments: str) -> ToolResult:
-        """Use the tool with arguments as the model wrote them; every mistake of the model becomes a result."""
+    def build_question(self, arguments: str) -> PolicyQuestion | None:
+        """Return what a person has to be asked before the tool is used so, besides what the policy asks."""
+        return None
+
+    async def __call__(self, arguments: str, call: str = "") -> ToolResult:
+        """Use the tool with arguments as the model wrote them; every mistake of the model becomes a result.
+
+        `call` names the effect, as `tool/SESSION/TURN/INDEX`.
+        """
         try:
             return await self.run(parse_arguments(arguments, self.arguments))
         except (ToolRefused, MalformedReply) as refusal:

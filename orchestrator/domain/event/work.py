@@ -9,6 +9,7 @@ from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.verdict import LensVote, Verdict
+from orchestrator.domain.mcp.tool_definition import OfferedServer, ServerFailure
 from orchestrator.domain.run.grant import Grant
 from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.program_calls import ProgramCalls
@@ -201,7 +202,7 @@ class SessionStarted(Event, kind="session.started"):
 
     One that `continues` another begins with all that was said there, up to and with `turn` if that is given, and
     `brief` is what is said next. So conversations form a tree, whose nodes are turns. `tool_chars` is the size of the
-    tools on offer, 0 where it was not recorded.
+    tools on offer, 0 where it was not recorded; `servers` are those of MCP whose tools are among them.
     """
 
     session: SessionId
@@ -213,6 +214,7 @@ class SessionStarted(Event, kind="session.started"):
     continues: SessionId | None = None
     turn: int | None = None
     tool_chars: int = 0
+    servers: tuple[OfferedServer, ...] = ()
 
 
 class ModelCalled(TurnIntent, kind="model.called"):
@@ -270,7 +272,8 @@ class ModelFailed(TurnDone, kind="model.failed"):
 class ToolCalled(TurnIntent, kind="tool.called"):
     """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither.
 
-    `reach` is what the tool works on; None of a tool that the session does not have, and in old journals.
+    `reach` is what the tool works on; None of a tool that the session does not have, and in old journals. `server` is
+    the one that it comes from; one that is not `is_repeatable` is not used again by the engine that goes on.
     """
 
     name: str
@@ -278,6 +281,8 @@ class ToolCalled(TurnIntent, kind="tool.called"):
     tier: Tier | None = None
     policy: str = ""
     reach: ToolReach | None = None
+    server: str = ""
+    is_repeatable: bool = True
 
 
 class ToolReturned(TurnDone, kind="tool.returned"):
@@ -286,6 +291,7 @@ class ToolReturned(TurnDone, kind="tool.returned"):
     `network` is what its command reached of the network, and what it was kept from.
     `stray_packets` counts what a command tried to send and had no way out for; old journals do not tell.
     `program` are the calls of tools that a program of code mode made; None of other tools, and where none is known.
+    `failure` is why the tool of a server gave no answer of its own.
     """
 
     call_id: str
@@ -296,6 +302,7 @@ class ToolReturned(TurnDone, kind="tool.returned"):
     network: tuple[NetworkDecision, ...] = ()
     stray_packets: int = 0
     program: ProgramCalls | None = None
+    failure: ServerFailure | None = None
 
 
 class SnapshotTaking(TurnIntent, kind="snapshot.taking"):

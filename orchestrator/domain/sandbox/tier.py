@@ -26,9 +26,10 @@ _WORDS = {
 
 
 class ToolReach(StrEnum):
-    """The things that tools work on: paths of the workspace, a command in the sandbox, the task's tier, or none."""
+    """The things that tools work on: paths of the workspace, a command, a server, the task's tier, or none."""
 
     FILES = "files"
     COMMAND = "command"
+    SERVER = "server"
     TIER = "tier"
     NOTHING = "nothing"

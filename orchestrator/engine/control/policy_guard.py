@@ -20,7 +20,7 @@ from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import TaskId, build_approval_item, build_policy_subject
 from orchestrator.domain.policy.decision import PolicyDecision, decide_policy, may_refuse
-from orchestrator.domain.policy.questions import digest_question
+from orchestrator.domain.policy.questions import PolicyQuestion, digest_question
 from orchestrator.domain.policy.rules import (
     STRICTNESS,
     HostRules,
@@ -147,9 +147,25 @@ class RunPolicyGuard:
         for subject, decision in found:
             if decision.effect == "deny":
                 return _DENIED.format(subject=_name_subject(subject), role=actor.role, rule=decision.rule_text)
-            if refusal := await self._ask_about(actor, task, subject, decision):
+            if refusal := await self.ask_person(actor, task, PolicyQuestion(subject=subject, decision=decision)):
                 return refusal
         return None
+
+    async def ask_person(self, actor: PolicyActor, task: TaskId, question: PolicyQuestion) -> str | None:
+        """Return why something that is to be asked about may not be done yet; None once a person has allowed it."""
+        name, rule = _name_subject(question.subject), question.decision.rule_text
+        topic = build_policy_subject(task, digest_question(actor, question.subject, question.about))
+        item = build_approval_item("policy", topic)
+        answer = self._journal.state.approvals.get(item)
+        if answer is None:
+            if self._count_open_questions(task) >= _MAX_OPEN_QUESTIONS:
+                return _TOO_MANY.format(subject=name, rule=rule)
+            await self._put_question(item, topic, actor, task, question)
+        elif answer.decision == "approve":
+            return None
+        elif answer.decision is not None:
+            return _REFUSED.format(subject=name, reason=_find_reason(answer))
+        return _ASKED.format(subject=name, rule=rule, item=item)
 
     def build_host_rules(self, actor: PolicyActor) -> HostRules | None:
         """Return the rules on hosts that an actor's commands carry; None where no file has any."""
@@ -157,32 +173,15 @@ class RunPolicyGuard:
             return None
         return HostRules(actor=actor, rule_sets=self._rule_sets)
 
-    async def _ask_about(
-        self, actor: PolicyActor, task: TaskId, subject: PolicySubject, decision: PolicyDecision
-    ) -> str | None:
-        """Return why something that is to be asked about may not be done yet; None once a person has allowed it."""
-        topic = build_policy_subject(task, digest_question(actor, subject))
-        item = build_approval_item("policy", topic)
-        answer = self._journal.state.approvals.get(item)
-        if answer is None:
-            if self._count_open_questions(task) >= _MAX_OPEN_QUESTIONS:
-                return _TOO_MANY.format(subject=_name_subject(subject), rule=decision.rule_text)
-            await self._put_question(item, topic, actor, task, subject, decision)
-        elif answer.decision == "approve":
-            return None
-        elif answer.decision is not None:
-            return _REFUSED.format(subject=_name_subject(subject), reason=_find_reason(answer))
-        return _ASKED.format(subject=_name_subject(subject), rule=decision.rule_text, item=item)
-
     async def _put_question(
-        self, item: str, topic: str, actor: PolicyActor, task: TaskId, subject: PolicySubject, decision: PolicyDecision
+        self, item: str, topic: str, actor: PolicyActor, task: TaskId, question: PolicyQuestion
     ) -> None:
         approval = Approval(
             item=item,
             matter="policy",
             subject=topic,
-            title=f"let the {actor.role} of {task} do this: {_name_subject(subject)}",
-            detail=(f"the policy asks about it: {decision.rule_text}",),
+            title=f"let the {actor.role} of {task} do this: {_name_subject(question.subject)}",
+            detail=(f"the policy asks about it: {question.decision.rule_text}", *question.detail),
         )
         approval = set_expiry(approval, self._settings(), self._journal.read_clock())
         await self._journal.append(ApprovalRequested(approval=approval))

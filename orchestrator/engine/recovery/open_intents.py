@@ -11,7 +11,7 @@ from orchestrator.domain.event.external import NotificationSending, Notification
 from orchestrator.domain.event.forge import PrMerged, PrMerging
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, RewindStarted
 from orchestrator.domain.event.run import EffectAbandoned
-from orchestrator.domain.event.work import ModelCalled
+from orchestrator.domain.event.work import ModelCalled, ToolCalled
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.goal.restart import build_next_events, finish_rewind
 from orchestrator.engine.pull_request.local_merge import has_local_merge_arrived
@@ -45,6 +45,9 @@ async def _settle_intent(context: RunContext, intent: Intent) -> Event:
             detail = "the engine died while it was being sent"
             same = intent.model_dump(include={"key", "channel", "through"})
             return NotificationSent(**same, is_sent=None, detail=detail)
+        case ToolCalled(is_repeatable=False):
+            reason = f"the engine died during the call: it is unknown if {intent.server} carried it out; not repeated"
+            return EffectAbandoned(task=intent.task, key=intent.key, reason=reason)
         case _:
             return EffectAbandoned(task=intent.task, key=intent.key, reason="the engine died before it was done")
 

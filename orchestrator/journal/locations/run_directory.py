@@ -196,6 +196,11 @@ class StateDirectory:
         return moved and f"; {moved}"
 
 
+def find_pin_directory(configured: str = "", environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory of the pins of MCP servers, beside the state of all repositories; it need not exist."""
+    return _find_state_base(configured, environ).absolute() / "mcp-pins"
+
+
 def _find_state_base(configured: str, environ: Mapping[str, str]) -> Path:
     if configured:
         return Path(configured).expanduser()
