@@ -146,22 +146,27 @@ class ServerConnection:
         self, opened: AbstractAsyncContextManager["SdkClient"], call_id: str, ready: anyio.Event
     ) -> None:
         """Keep the conversation with the server, until it breaks or the server is to end."""
-        with self._scope:
-            try:
-                async with opened as client:
-                    self._client = client
-                    ready.set()
-                    await anyio.sleep_forever()
-            except Exception as error:  # noqa: BLE001 - whatever a server makes the SDK do: only that server ends by it
-                if self._meter.problem is None:
-                    self._meter.problem = _find_problem(error)
-        self._client = None
-        with anyio.CancelScope(shield=True):
-            if call_id and self._workspace is not None:
-                await self._workspace.kill_command(call_id)
-                await self._explain_end(self._workspace, call_id)
-        ready.set()
-        self._ended.set()
+        try:
+            with self._scope:
+                await self._speak(opened, ready)
+        finally:
+            self._client = None
+            with anyio.CancelScope(shield=True):
+                if call_id and self._workspace is not None:
+                    await self._workspace.kill_command(call_id)
+                    await self._explain_end(self._workspace, call_id)
+            ready.set()
+            self._ended.set()
+
+    async def _speak(self, opened: AbstractAsyncContextManager["SdkClient"], ready: anyio.Event) -> None:
+        try:
+            async with opened as client:
+                self._client = client
+                ready.set()
+                await anyio.sleep_forever()
+        except Exception as error:  # noqa: BLE001 - whatever a server makes the SDK do: only that server ends by it
+            if self._meter.problem is None:
+                self._meter.problem = _find_problem(error)
 
     async def _explain_end(self, workspace: Workspace, call_id: str) -> None:
         """Add to the problem of a server that ended by itself what it printed as errors."""

@@ -70,6 +70,7 @@ class SessionServer:
     async def find_definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the pinned definitions that the role may use; the first sight of a server starts and pins it."""
         pin = await to_thread.run_sync(self._pin_file.read_pin)
+        self._pin = pin or self._pin
         if pin is None:
             pin = await self._pin_first_sight()
         elif pin.proposed and self._is_approved(self._compare(pin, pin.proposed)):
