@@ -15,7 +15,7 @@ from orchestrator.domain.mcp.tool_definition import ServerFailure
 from orchestrator.domain.run.task import Task
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.journal.journal import Journal, SystemClock
-from tests.running.mcp_servers import SERVER, TASK, open_talk, server_table
+from tests.running.mcp_servers import TASK, open_talk, server_table
 
 pytestmark = pytest.mark.sandbox
 SECRET = "canary-0817"
@@ -125,26 +125,33 @@ async def test_a_new_tool_is_not_offered_and_asked_about_and_the_pinned_ones_go_
     ],
 )
 async def test_a_server_without_an_answer_is_ended_and_started_again_a_few_times(
-    journal: Journal, workspace: LocalWorkspace, pins: Path, living: Any, way: str, failure: ServerFailure
+    journal: Journal,
+    workspace: LocalWorkspace,
+    pins: Path,
+    living: Any,
+    described: Path,
+    way: str,
+    failure: ServerFailure,
 ) -> None:
-    async with open_talk(journal, workspace, pins, server_table(way, timeout_s=0.3 if way == "hang" else 20)) as talk:
+    table = describe_by(described, way, timeout_s=0.3 if way == "hang" else 20)
+    async with open_talk(journal, workspace, pins, table) as talk:
         first = await talk.use(text="x")
         assert (first.is_ok, first.failure) == (False, failure)
         assert "not known if it did" in first.text
-        assert living(str(SERVER)) == []
+        assert living(str(described)) == []
         failures = [(await talk.use(text="x")).failure for _ in range(4)]
         assert failures == [failure, failure, failure, ServerFailure.UNAVAILABLE]
         assert f"echoes/{failure}" in talk.notices
-    assert living(str(SERVER)) == []
+    assert living(str(described)) == []
 
 
 async def test_nothing_of_a_server_is_left_when_its_conversation_ends(
-    journal: Journal, workspace: LocalWorkspace, pins: Path, living: Any
+    journal: Journal, workspace: LocalWorkspace, pins: Path, living: Any, described: Path
 ) -> None:
-    async with open_talk(journal, workspace, pins, server_table()) as talk:
+    async with open_talk(journal, workspace, pins, describe_by(described)) as talk:
         assert (await talk.use(text="x")).is_ok
-        assert living(str(SERVER)) != []
-    assert living(str(SERVER)) == []
+        assert living(str(described)) != []
+    assert living(str(described)) == []
 
 
 async def test_wishes_of_a_server_are_refused_and_told_of(
@@ -171,7 +178,7 @@ async def test_an_answer_is_cut_and_no_link_in_it_is_followed(
 def kill_daemon(living: Any) -> None:
     """End the daemon that the server left without a sandbox, where it is there to be ended."""
     limit = time.monotonic() + 10
-    while not (left := living("4321")):
+    while not (left := living("43210817")):
         assert time.monotonic() < limit, "the daemon never began"
         time.sleep(0.02)
     for pid in left:
@@ -216,4 +223,4 @@ async def test_a_server_reads_no_keys_writes_nothing_and_leaves_no_process(
     assert not stolen.exists()
     assert not list(yard.repo.glob("pwned*"))
     assert not list(workspace.root.glob("pwned*"))
-    assert living("4321") == []
+    assert living("43210817") == []

@@ -43,7 +43,7 @@ def attack() -> str:
         except OSError as error:
             found.append(f"{place}: {error.strerror}")
     subprocess.Popen(
-        ["sleep", "4321"],
+        ["sleep", "43210817"],
         start_new_session=True,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
