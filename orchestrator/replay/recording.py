@@ -96,6 +96,10 @@ class RecordedRun:
             found.append(recorded.event)
         return found
 
+    async def read_text(self, text: Text) -> str:
+        """Return the whole of a recorded text."""
+        return await self._reader.read_text(text)
+
     async def find_messages(
         self, place: CallPosition, context_tokens: int, rule: ReasoningRule
     ) -> tuple[Message, ...] | None:

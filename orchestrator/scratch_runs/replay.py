@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.agent.tool_servers import ToolServers
 from orchestrator.app.replay_models import ReplayOptions, open_reasker
 from orchestrator.app.run_creation import create_run_directory
 from orchestrator.app.run_execution import execute_run
@@ -145,7 +146,7 @@ class _Replay:
 
     def _build_overrides(self) -> RunOverrides:
         events = self._recording.events
-        stops, words = find_stops(events), find_told_words(events)
+        stops, words, servers = find_stops(events), find_told_words(events), self._open_servers()
         if self._recording.state.run.recipe is not None:  # its steps follow one another in an order of their own
             client = RecordedModel(self._recording.answers, self._require_recorded_call, self._compare_request)
             journal = partial(StoppingJournal, stops=stops, words=words)
@@ -156,6 +157,7 @@ class _Replay:
                 wrap_forge=self._wrap_forge,
                 deps=self._deps,
                 is_replay=True,
+                servers=servers,
                 asks_before_landing=False,
             )
         repeated = (*self._recording.policies, *self._recording.tier_answers)
@@ -174,8 +176,17 @@ class _Replay:
             wrap_forge=self._wrap_forge,
             deps=self._deps,
             is_replay=True,
+            servers=servers,
             asks_before_landing=False,
         )
+
+    def _open_servers(self) -> ToolServers | None:
+        """Return what stands for the servers of tools that the run used; None where it used none."""
+        if not self._config.mcp:
+            return None
+        from orchestrator.replay.recorded_servers import RecordedServers  # few runs have any
+
+        return RecordedServers(self._recording, self._config.mcp)
 
     def _wrap_forge(self, forge: Forge) -> Forge:
         return RecordedForge(forge, self._recording.events)
