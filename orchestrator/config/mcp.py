@@ -69,7 +69,7 @@ class McpServerSettings(FrozenModel):
             raise ValueError(f"the server {self.name} needs a command or a url, and not both")
         if self.command and self.token_env:
             raise ValueError(f"token_env is for servers with a url: name what {self.name} gets in env")
-        if self.url and (unused := sorted(set(_SANDBOX_KEYS) & self.model_fields_set)):
+        if self.url and (unused := list(filter(self._is_changed, _SANDBOX_KEYS))):
             raise ValueError(f"{', '.join(unused)} of {self.name} are for servers with a command, which run here")
         if self.hosts and self.tier == Tier.COMMANDS:
             raise ValueError(f"the server {self.name} reaches its hosts at tier 2: set tier = 2")
@@ -78,6 +78,11 @@ class McpServerSettings(FrozenModel):
                 f"a {without[0]} has no workspace that the command of {self.name} could run in: give it a url"
             )
         return self
+
+    def _is_changed(self, key: str) -> bool:
+        """Return True if a key has not its default value; settings that a run keeps have all keys."""
+        usual: object = type(self).model_fields[key].get_default(call_default_factory=True)
+        return bool(getattr(self, key) != usual)
 
 
 class McpConfig(EnginesConfig):
