@@ -128,7 +128,12 @@ async def _check_sandbox(project: ProjectContext, *, runs_gate: bool) -> list[Do
             for name, text in hands.policy_summary.items():
                 if name not in {"commands", "self-test"}:
                     findings.append(DoctorFinding(f"sandbox {name}", True, text))
-            return findings + await try_gate(project, hands, is_whole=runs_gate)
+            findings += await try_gate(project, hands, is_whole=runs_gate)
+            if not project.config.mcp:
+                return findings
+            from orchestrator.doctor.mcp_checks import check_servers  # few people have any
+
+            return findings + await check_servers(project, hands)
     except OrchestrateError as error:
         return [DoctorFinding("sandbox", False, str(error))]
 

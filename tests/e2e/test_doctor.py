@@ -13,6 +13,7 @@ from orchestrator.doctor.policy_checks import check_policy
 from orchestrator.project.options import Options, load_project_context
 from tests.running.cli import Finished, environment
 from tests.running.in_process import orchestrate
+from tests.running.mcp_servers import server_table
 from tests.running.mistakes import add_submodule
 from tests.running.projects import GATE, calculator, git
 
@@ -184,3 +185,22 @@ async def told_of_policy(repo: Path, text: str, *, is_committed: bool = True) ->
         git(repo, "commit", "-qm", "policy")
     options = Options(repo, {"state": {"dir": str(repo.parent / "state")}})
     return " ".join(finding.detail for finding in await check_policy(load_project_context(options)))
+
+
+@pytest.mark.extended
+def test_servers_of_tools_are_started_and_held_against_their_pins(repo: Path) -> None:
+    command, folders = server_table()["command"], server_table()["read_only"]
+    tables = {
+        "works": f"command = {json.dumps(command)}\nread_only = {json.dumps(folders)}",
+        "lacks": 'command = ["no-such-server"]\nenv = ["NO_SUCH_KEY"]',
+        "dies": 'command = ["/bin/sh", "-c", "echo cannot start >&2"]',
+    }
+    config = repo.parent / ".config" / "orchestrate" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("".join(f'[[mcp]]\nname = "{name}"\n{text}\n' for name, text in tables.items()))
+    done = doctor(repo)
+    assert "tools: echo; not pinned yet" in details(done, "mcp works", is_problem=False)
+    lacks = details(done, "mcp lacks", is_problem=True)
+    assert "NO_SUCH_KEY is not set; there is no program no-such-server" in lacks
+    assert "cannot start" in details(done, "mcp dies", is_problem=True)
+    assert list(repo.parent.rglob("mcp-pins")) == []
