@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench bench-full bench-peers guests cases fuzz setup system node containers browser terminal constraints clean
+.PHONY: demo test lint bench bench-full bench-peers guests servers cases fuzz setup system node containers browser terminal constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
@@ -18,7 +18,7 @@ test: node containers browser terminal $(STAMP)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal -m "representative or not (slow or extended)"
 
 # All that is slow or extended, at full size: larger projects, every crash point, two hundred kills, every attack.
-cases: guests node containers browser terminal $(STAMP)
+cases: guests servers node containers browser terminal $(STAMP)
 	KILL_MOMENTS=10 $(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or extended"
 
 # Odd input for every way in: MINUTES=5, SEED=7 and TARGETS="journals archives" choose how long, which and what.
@@ -69,6 +69,15 @@ guests: .venv-guests/.installed
 	$(PYTHON) -m venv .venv-guests
 	.venv-guests/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
 	npm install --silent --no-fund --no-audit --prefix .venv-guests/npm @qwen-code/qwen-code@0.24.4
+	@touch $@
+
+# The servers of tools from registries that tests have agents use.
+servers: .venv-servers/.installed
+
+.venv-servers/.installed: tests/data/servers-requirements.txt Makefile | system node
+	$(PYTHON) -m venv .venv-servers
+	.venv-servers/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	npm install --silent --no-fund --no-audit --prefix .venv-servers/npm @modelcontextprotocol/server-filesystem@2026.8.31
 	@touch $@
 
 # All at full size; takes hours, on a machine that does nothing else.
