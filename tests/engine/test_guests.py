@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.app.run_execution import RunExit, run_goal
 from orchestrator.domain.commands.definitions import Tell
+from orchestrator.domain.event.guests import GuestSessionOpened, GuestStarted
 from orchestrator.domain.event.people import WordsDelivered
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, ModelReplied, SessionStarted
 from orchestrator.domain.ids import TaskId
@@ -47,7 +48,7 @@ def shell(script: str, **more: Any) -> Mapping[str, Any]:
 
 async def run_with(bench: Bench, engines: Mapping[str, Any], **flags: Any) -> RunExit:
     """A run of one task whose worker is a guest."""
-    options = bench.options(replies(), run=ONE_TRY, **engines, **flags)
+    options = bench.options(replies(), **{"run": ONE_TRY, **engines, **flags})
     worker = {"engine": next(iter(engines["engines"])), "model": ""}
     values = dict(options.flags)
     values["roles"] = {**values["roles"], "worker": worker}
@@ -151,6 +152,50 @@ async def test_an_acp_agent_works_and_its_files_are_the_workspaces(bench: Bench)
     assert summary is not None
     assert summary.summary.count("refused") == 3
     assert "allow_once" in summary.summary
+
+
+@pytest.mark.extended
+async def test_a_feedback_round_goes_on_in_the_agents_own_session_where_it_can(bench: Bench) -> None:
+    ended = await run_with(bench, acp_agent("remember"), run={"max_workers": 1, "max_attempts": 2})
+    assert status(ended, "triple") == TaskStatus.MERGED, ended.state.tasks[TaskId("triple")].reason
+    opened = [(one.session, one.agent_session, one.is_loaded) for one in list_events(ended, GuestSessionOpened)]
+    assert [one[1:] for one in opened] == [("s1", False), ("s1", True)]
+    assert opened[0][0] != opened[1][0]
+    summary = ended.state.tasks[TaskId("triple")].ends[-1].handoff
+    assert summary is not None
+    assert "what I said before" not in summary.summary
+
+
+@pytest.mark.extended
+async def test_an_acp_agent_is_held_by_the_policy_and_asks_in_the_inbox(bench: Bench) -> None:
+    policy = bench.root / "policy.toml"
+    policy.write_text('[[rule]]\neffect = "ask"\nwrites = "calc.py"\nreason = "mind the sums"\n')
+    ended = await run_with(bench, acp_agent(), policy={"file": str(policy)})
+    assert status(ended, "triple") != TaskStatus.MERGED
+    (asked,) = ended.state.pending_approvals
+    assert "write calc.py" in asked.approval.title
+    words = "".join(one.text.head for one in list_events(ended, ModelReplied) if one.role == "worker")
+    assert "asked leave: edit calc.py → refused" in words
+    assert "mind the sums" in words
+
+
+@pytest.mark.parametrize(
+    ("policy", "usual", "words"),
+    [("tiers = [2, 3]", 1, ""), ("tiers = [1, 2, 3]", 0, "the policy allows commands of a worker no tier")],
+    ids=["lower", "none"],
+)
+async def test_an_engine_runs_at_the_tier_that_the_policy_leaves_it(
+    bench: Bench, policy: str, usual: int, words: str
+) -> None:
+    file = bench.root / "policy.toml"
+    file.write_text(f'[[rule]]\neffect = "deny"\nroles = "worker"\n{policy}\n')
+    script = f"{EDIT}; ls /sys/class/net | wc -l > /dev/null; env | grep -c PROXY > proxies.txt; true"
+    ended = await run_with(bench, shell(script, tier=2, hosts=["example.com:443"]), policy={"file": str(file)})
+    assert words in list_events(ended, AttemptEnded)[-1].detail
+    if usual:
+        assert git(bench.repository, "show", f"{ended.state.run.branch}:proxies.txt") == "0"
+    else:
+        assert list_events(ended, GuestStarted) == []
 
 
 @pytest.mark.extended

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.event.guests import GuestSessionOpened, GuestStarted
 from orchestrator.domain.ids import SessionId
 from orchestrator.ports.ledger import SessionMemory
@@ -18,11 +17,13 @@ class EarlierTries(NamedTuple):
     agent_session: str
 
 
-async def find_earlier_tries(memory: SessionMemory, spec: SessionSpec, engine: str) -> EarlierTries:
-    """Return what the journal has of a conversation; a first start may go on with the session of the one before it."""
-    starts, found = await _read_tries(memory, spec.id, engine)
-    if not found and spec.continues is not None:
-        found = (await _read_tries(memory, spec.continues, engine)).agent_session
+async def find_earlier_tries(
+    memory: SessionMemory, session: SessionId, before: SessionId | None, engine: str
+) -> EarlierTries:
+    """Return what the journal has of a conversation; a first start may go on with the session of the one `before`."""
+    starts, found = await _read_tries(memory, session, engine)
+    if not found and before is not None:
+        found = (await _read_tries(memory, before, engine)).agent_session
     return EarlierTries(starts, found)
 
 

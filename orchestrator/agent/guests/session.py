@@ -111,7 +111,7 @@ async def run_guest_session(spec: GuestSpec, ledger: Ledger, budget: RunBudget) 
     if restored is not None:
         turns = len(restored.conversation.turns)
         spec = replace(spec, session=replace(spec.session, brief=restored.conversation.brief))
-    earlier = await find_earlier_tries(ledger, spec.session, spec.name)
+    earlier = await find_earlier_tries(ledger, spec.session.id, spec.session.continues, spec.name)
     return await _GuestConversation(spec, ledger, budget, workspace, turns, earlier).hold_conversation()
 
 

@@ -1,6 +1,7 @@
 """An ACP agent built with the published package, which does what its task says in lines that begin with `do:`.
 
-Run as a program: `python acp_agent.py [WAY]`. A WAY is a way to misbehave: hang, flood, die, login.
+Run as a program: `python acp_agent.py [WAY]`. A WAY is a way to misbehave: hang, flood, die, login; or `remember`, by
+which it breaks the code in its first session, and mends it only where it goes on with that.
 """
 
 import os
@@ -12,6 +13,7 @@ import anyio
 from acp import schema
 
 DEEDS = {"triple": ("calc.py", "\n\ndef triple(a):\n    return 3 * a\n")}
+CALC = "def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return 2 * a\n"
 TEST = (
     "import unittest\n\nfrom calc import triple\n\n\nclass TripleTest(unittest.TestCase):\n"
     "    def test_triple(self):\n        self.assertEqual(triple(2), 6)\n"
@@ -25,12 +27,19 @@ class Agent:
         self._way = way
         self._conn: Any = None
         self._cwd = ""
+        self._remembers = False
 
     def on_connect(self, conn: Any) -> None:
         self._conn = conn
 
     async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:
-        return schema.InitializeResponse(protocol_version=protocol_version)
+        can = schema.AgentCapabilities(load_session=self._way == "remember")
+        return schema.InitializeResponse(protocol_version=protocol_version, agent_capabilities=can)
+
+    async def load_session(self, cwd: str, session_id: str, **_: Any) -> schema.LoadSessionResponse:
+        self._cwd, self._remembers = cwd, session_id == "s1"
+        await self._say(session_id, "what I said before ")
+        return schema.LoadSessionResponse()
 
     async def new_session(self, cwd: str, **_: Any) -> schema.NewSessionResponse:
         if self._way == "login":
@@ -48,10 +57,20 @@ class Agent:
             os._exit(9)
         while self._way == "flood":
             await self._say(session_id, "x" * 100_000)
+        if self._way == "remember" and not self._remembers:
+            await anyio.Path(self._cwd, "calc.py").write_text("def add(a, b):\n    return 0\n", encoding="utf-8")
+            return schema.PromptResponse(stop_reason="end_turn")
+        if self._remembers and "You were at work on this task before" in prompt[0].text:
+            await anyio.Path(self._cwd, "calc.py").write_text(CALC, encoding="utf-8")
         await self._say(session_id, "I add it. ")
         leave = await self._conn.request_permission(
             session_id=session_id,
-            tool_call=schema.ToolCallUpdate(tool_call_id="t1", kind="edit", title="edit calc.py"),
+            tool_call=schema.ToolCallUpdate(
+                tool_call_id="t1",
+                kind="edit",
+                title="edit calc.py",
+                locations=[schema.ToolCallLocation(path=f"{self._cwd}/calc.py")],
+            ),
             options=[
                 schema.PermissionOption(option_id="y", name="yes", kind="allow_once"),
                 schema.PermissionOption(option_id="n", name="no", kind="reject_once"),
