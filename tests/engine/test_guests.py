@@ -46,13 +46,13 @@ def shell(script: str, **more: Any) -> Mapping[str, Any]:
     return {"engines": {"tool": table}}
 
 
-async def run_with(bench: Bench, engines: Mapping[str, Any], **flags: Any) -> RunExit:
-    """A run of one task whose worker is a guest."""
+async def run_with(bench: Bench, engines: Mapping[str, Any], heard: When | None = None, **flags: Any) -> RunExit:
+    """A run of one task whose worker is a guest; `heard` is told of events."""
     options = bench.options(replies(), **{"run": ONE_TRY, **engines, **flags})
     worker = {"engine": next(iter(engines["engines"])), "model": ""}
     values = dict(options.flags)
     values["roles"] = {**values["roles"], "worker": worker}
-    return await run_goal(replace(options, flags=values), "make it better", None)
+    return await run_goal(replace(options, flags=values), "make it better", heard)
 
 
 def list_events(ended: RunExit, kind: type[Any]) -> list[Any]:
@@ -179,6 +179,7 @@ async def test_an_acp_agent_is_held_by_the_policy_and_asks_in_the_inbox(bench: B
     assert "mind the sums" in words
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("policy", "usual", "words"),
     [("tiers = [2, 3]", 1, ""), ("tiers = [1, 2, 3]", 0, "the policy allows commands of a worker no tier")],
@@ -189,7 +190,7 @@ async def test_an_engine_runs_at_the_tier_that_the_policy_leaves_it(
 ) -> None:
     file = bench.root / "policy.toml"
     file.write_text(f'[[rule]]\neffect = "deny"\nroles = "worker"\n{policy}\n')
-    script = f"{EDIT}; ls /sys/class/net | wc -l > /dev/null; env | grep -c PROXY > proxies.txt; true"
+    script = f"{EDIT}; env | grep -c PROXY > proxies.txt; true"
     ended = await run_with(bench, shell(script, tier=2, hosts=["example.com:443"]), policy={"file": str(file)})
     assert words in list_events(ended, AttemptEnded)[-1].detail
     if usual:

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.run.task import TaskStatus
 from tests.engine.test_guest_attacks import find_processes
 from tests.engine.test_guests import AGENT, list_events, run_with
-from tests.running.goals import Bench, status
+from tests.running.goals import Bench, When, status
 from tests.running.projects import calculator, git
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.extended]
@@ -85,7 +85,9 @@ async def test_a_hostile_agent_gets_nothing_lands_nothing_and_leaves_nothing(
     policy = bench.root / "policy.toml"
     policy.write_text(ASKS)
     limits = {"timeout_s": 4 if way == "endless" else 60, "env": ["LENT_KEY"]}
-    ended = await run_with(bench, attack(way, bench.root, seconds, **limits), policy={"file": str(policy)})
+    alive = list[Sequence[int]]()
+    heard = When("snapshot.taking", lambda _: alive.append(find_processes(seconds)))
+    ended = await run_with(bench, attack(way, bench.root, seconds, **limits), heard, policy={"file": str(policy)})
     task, words = ended.state.tasks[TaskId("triple")], read_words(ended)
     assert status(ended, "triple") != TaskStatus.MERGED
     assert ended.state.landings == []
@@ -99,6 +101,7 @@ async def test_a_hostile_agent_gets_nothing_lands_nothing_and_leaves_nothing(
         assert secret.encode() not in journal
         assert secret[::-1].encode() not in journal
     assert list(bench.root.rglob("outside-*")) == []
+    assert alive == [[]]  # when its files were taken
     assert find_processes(seconds) == []
     assert (git(bench.repository, "rev-parse", "HEAD"), list_hooks(bench.repository)) == (before, hooks)
     assert (bench.repository / ".git" / "config").read_bytes() == config

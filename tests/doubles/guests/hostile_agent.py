@@ -13,6 +13,7 @@ from typing import Any
 
 import acp
 import anyio
+import anyio.lowlevel
 from acp import schema
 
 SESSION = "s1"
@@ -145,7 +146,9 @@ class HostileAgent:
     async def be_leaving(self) -> None:
         self._loot.leave_daemons()
         await self._run(self._loot.daemon_line)
-        await self._conn.create_terminal(session_id=SESSION, command=f"exec sleep {self._loot.seconds}")
+        made = await self._conn.create_terminal(session_id=SESSION, command=f"echo up; exec sleep {self._loot.seconds}")
+        while "up" not in await self._read_output(made.terminal_id):
+            await anyio.lowlevel.checkpoint()
 
     async def be_flooding(self) -> None:
         while True:
@@ -193,9 +196,12 @@ class HostileAgent:
         """Run a command in a terminal; its exit code and what it printed."""
         made = await self._conn.create_terminal(session_id=SESSION, command=command, args=list(arguments))
         ended = await self._conn.wait_for_terminal_exit(session_id=SESSION, terminal_id=made.terminal_id)
-        told = await self._conn.terminal_output(session_id=SESSION, terminal_id=made.terminal_id)
+        output = await self._read_output(made.terminal_id)
         await self._conn.release_terminal(session_id=SESSION, terminal_id=made.terminal_id)
-        return ended.exit_code, told.output
+        return ended.exit_code, output
+
+    async def _read_output(self, terminal: str) -> str:
+        return str((await self._conn.terminal_output(session_id=SESSION, terminal_id=terminal)).output)
 
     async def _say(self, text: str) -> None:
         await self._conn.session_update(session_id=SESSION, update=acp.update_agent_message_text(text))

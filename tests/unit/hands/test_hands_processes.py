@@ -56,6 +56,22 @@ def serve_in_background() -> Iterator[tuple[str, ...]]:
             server.server_close()
 
 
+async def test_the_end_of_what_a_command_prints_is_read_while_it_runs_and_once_it_is_over(
+    workspace: LocalWorkspace,
+) -> None:
+    await workspace.start_command("c", ShellCommand(line="printf 0123456789; until test -e go; do sleep 0.05; done"))
+    with anyio.fail_after(20):
+        while not (found := await workspace.read_output("c", 4)).content:
+            assert await workspace.wait_for_result("c", 0.02) is None
+    assert (found.content, found.is_cut) == (b"6789", True)
+    assert await workspace.wait_for_result("c", 0) is None
+    await workspace.write_file("go", b"")
+    while await workspace.wait_for_result("c") is None:
+        pass
+    found = await workspace.read_output("c", 10)
+    assert (found.content, found.is_cut) == (b"0123456789", False)
+
+
 @pytest.mark.conformance
 async def test_a_program_is_spoken_with_by_pipes_and_its_errors_are_in_its_log(workspace: LocalWorkspace) -> None:
     line = "while read -r word; do echo got:$word; echo oops:$word >&2; done; exit 3"
