@@ -71,11 +71,11 @@ class RoleContext:
         Its brief opens with the project's rules for the paths of its task and for `paths`. One that goes on opens with
         the user's instructions if they are others than those it has `heard`.
         """
-        await _tell_of_narrow_window(self.ledger, spec)
-        if self.has_memory:
-            spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
-        spec = await self.open_with_words(spec, paths, heard)
-        result = await self._run_session(replace(spec, prompts=self.prompts))
+        if self.servers is None:
+            result = await self._run_session(spec, paths, heard)
+        else:
+            async with self.servers.open_tools(spec, self.ledger, self.policy, self.prompts) as equipped:
+                result = await self._run_session(equipped, paths, heard)
         if isinstance(result, SessionFailure):
             return result
         for kind in kinds:
@@ -83,12 +83,13 @@ class RoleContext:
                 return result
         raise TypeError(f"session {spec.id} gave a {type(result).__name__}: one of its final tools makes no {kinds}")
 
-    async def _run_session(self, spec: SessionSpec) -> object:
-        """Hold a conversation, with the tools of the servers that its role may use."""
-        if self.servers is None:
-            return await run_session(spec, self.asker, self.ledger, self.hooks, self.policy)
-        async with self.servers.open_tools(spec, self.ledger, self.policy, self.prompts) as equipped:
-            return await run_session(equipped, self.asker, self.ledger, self.hooks, self.policy)
+    async def _run_session(self, spec: SessionSpec, paths: Sequence[str], heard: str | None) -> object:
+        await _tell_of_narrow_window(self.ledger, spec)
+        if self.has_memory:
+            spec = add_memory_words(spec, self.ledger, self.prompts, self.config.memory, paths)
+        spec = await self.open_with_words(spec, paths, heard)
+        told = replace(spec, prompts=self.prompts)
+        return await run_session(told, self.asker, self.ledger, self.hooks, self.policy)
 
     async def open_with_words(
         self, spec: SessionSpec, paths: Sequence[str] = (), heard: str | None = None

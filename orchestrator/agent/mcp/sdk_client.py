@@ -109,7 +109,7 @@ async def open_http_client(settings: McpServerSettings, token: str, meter: Speec
     timeout = httpx2.Timeout(settings.timeout_s)
     sent, source = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport) as http,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, transport=transport, trust_env=False) as http,
         streamable_http_client(settings.url, http_client=http) as (received, sink),
         anyio.create_task_group() as tasks,
     ):

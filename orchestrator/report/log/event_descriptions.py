@@ -232,6 +232,8 @@ def _(event: work.ModelFailed) -> str:
 @describe_event.register
 def _(event: work.ToolReturned) -> str:
     words = f"{event.name} {'ok' if event.ok else 'refused'}"
+    if event.failure is not None:
+        words += f" ({event.failure})"
     for line in describe_refused_hosts(event.network):
         words += f"; kept from {line}"
     if event.stray_packets:
