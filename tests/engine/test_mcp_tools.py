@@ -67,6 +67,7 @@ def over_http(server: HttpToolServer, **more: Any) -> dict[str, Any]:
     return {"mcp": [{"name": "echoes", "url": server.url, **more}]}
 
 
+@pytest.mark.extended
 async def test_a_replay_calls_no_server(bench: Bench) -> None:
     with serve_tools() as server:
         ended = await bench.run(*items(says("hello")), **over_http(server))

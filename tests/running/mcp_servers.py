@@ -14,6 +14,7 @@ from orchestrator.agent.tools.base import ToolResult
 from orchestrator.config.layers import load_config
 from orchestrator.config.mcp import McpServerSettings
 from orchestrator.config.model import ApprovalSettings
+from orchestrator.config.policy_file import WatchedPolicyFile
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.engine.control.policy_guard import RunPolicyGuard
@@ -65,11 +66,17 @@ class Talk:
 
 @asynccontextmanager
 async def open_talk(
-    journal: Journal, workspace: Workspace | None, pins: Path, *tables: Mapping[str, Any]
+    journal: Journal,
+    workspace: Workspace | None,
+    pins: Path,
+    *tables: Mapping[str, Any],
+    rules: Path | None = None,
 ) -> AsyncIterator[Talk]:
-    """Hold a conversation of a worker with servers, whose pins lie in `pins`."""
+    """Hold a conversation of a worker with servers, whose pins lie in `pins`, under the policy in a file."""
     settings = tuple(map(McpServerSettings.model_validate, tables))
-    policy = RunPolicyGuard(journal, None, "", ApprovalSettings, is_named=False)
+    watched = WatchedPolicyFile(rules) if rules else None
+    policy = RunPolicyGuard(journal, watched, "", ApprovalSettings, is_named=False)
+    await policy.open_rules()
     spec = SessionSpec(
         id=SessionId("work:a@1"),
         role="worker",

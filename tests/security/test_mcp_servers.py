@@ -84,6 +84,7 @@ async def test_a_changed_description_is_withheld_until_a_person_approves_of_it(
         assert len(talk.questions) == 1
 
 
+@pytest.mark.extended
 async def test_an_answer_between_two_conversations_renews_the_pin_too(
     journal: Journal, workspace: LocalWorkspace, pins: Path, described: Path
 ) -> None:
@@ -120,7 +121,7 @@ async def test_a_new_tool_is_not_offered_and_asked_about_and_the_pinned_ones_go_
     [
         ("hang", ServerFailure.TIMED_OUT),
         ("flood", ServerFailure.FLOODED),
-        ("notify", ServerFailure.FLOODED),
+        pytest.param("notify", ServerFailure.FLOODED, marks=pytest.mark.extended),
         ("die", ServerFailure.GONE),
     ],
 )

@@ -70,3 +70,17 @@ async def test_a_role_gets_only_the_tools_that_its_user_allows(journal: Journal,
         for other in ({"roles": ["planner"]}, {"tools": ["get_*"]}):
             async with open_talk(journal, None, tmp_path, table(server, **other)) as talk:
                 assert talk.spec.tools == {}
+
+
+async def test_a_server_that_the_policy_denies_is_neither_offered_nor_called(journal: Journal, tmp_path: Path) -> None:
+    rules = write_rules(tmp_path, '[[rule]]\neffect = "deny"\nmcp = "echoes"\n')
+    with serve_tools() as server:
+        async with open_talk(journal, None, tmp_path, table(server), rules=rules) as talk:
+            assert (talk.spec.tools, server.tokens) == ({}, set())
+
+
+def write_rules(folder: Path, text: str) -> Path:
+    """A policy file with this text."""
+    file = folder / "policy.toml"
+    file.write_text(text)
+    return file
