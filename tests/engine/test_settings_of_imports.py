@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.run_execution import resume_run
+from orchestrator.config.layers import load_config
 from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.domain.commands.definitions import Configure
@@ -16,7 +17,7 @@ from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.state.derivation import read_state
 from orchestrator.project.options import Options
 from orchestrator.run_control.control import send_command
-from orchestrator.run_control.transfer import export_run_archive, import_run_archive
+from orchestrator.run_control.transfer import export_run_archive, import_run_archive, replace_foreign_settings
 from tests.running.goals import TWO, Bench, one
 from tests.running.moving import Place
 from tests.running.projects import git
@@ -111,3 +112,10 @@ async def test_whose_commits_are_and_where_all_roles_send_keys_is_this_users_to_
     assert (config.commits.name, config.commits.email, config.commits.squash) == ("", "", True)
     every = (config.roles.default, config.roles.planner, config.roles.worker, config.roles.judge)
     assert {(role.api_base, role.api_key_env) for role in every} == {("", "")}
+
+
+def test_a_run_brings_no_servers_of_tools() -> None:
+    foreign = {"mcp": [{"name": "theirs", "command": ["sh"], "env": ["MY_KEY"]}]}
+    theirs = load_config(None, foreign, environ={}).config.model_dump(mode="json", by_alias=True)
+    assert theirs["mcp"]
+    assert replace_foreign_settings(theirs, load_config(None, environ={}).config)["mcp"] == []
