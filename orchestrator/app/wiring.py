@@ -67,9 +67,9 @@ from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
 from orchestrator.queue.pr_branch import LandingFence
-from orchestrator.report.run.result import STATUS_PROJECTION
+from orchestrator.report.projection_names import STATUS_PROJECTION, SUMMARY_PROJECTION
 from orchestrator.report.run.status_projection import StatusProjection
-from orchestrator.report.runs.summary import SUMMARY_PROJECTION, render_summary_json
+from orchestrator.report.runs.summary import render_summary_json
 from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource

@@ -154,12 +154,21 @@ def _read_configured_state(environ: Mapping[str, str]) -> str:
 
     The configuration is only loaded if there is such a file.
     """
-    base = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config"))
-    if not (base / "orchestrate" / "config.toml").exists():
+    if not _has_user_file(environ):
         return environ.get("ORCHESTRATE__STATE__DIR", "")
     from orchestrator.config.layers import load_config
 
     return load_config(None, environ=environ).config.state.dir
+
+
+def has_user_settings(environ: Mapping[str, str]) -> bool:
+    """Return True if the user's file or the environment may say anything that differs from the shipped defaults."""
+    return _has_user_file(environ) or any(name.startswith("ORCHESTRATE__") for name in environ)
+
+
+def _has_user_file(environ: Mapping[str, str]) -> bool:
+    base = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config"))
+    return (base / "orchestrate" / "config.toml").exists()
 
 
 def has_live_engine(directory: RunDirectory) -> bool:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from orchestrator.config.roles import NotNegative, Positive
+from orchestrator.config.quantities import NotNegative, Positive
 from orchestrator.domain.frozen_model import FrozenModel
 
 _FileName = Annotated[str, Field(pattern=r"^[^/*?\[\x00-\x1f]{1,100}$")]

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from orchestrator.config.roles import NotNegative, Positive, RoleSettings, Seconds
+from orchestrator.config.quantities import NotNegative, Positive, Seconds
+from orchestrator.config.roles import RoleSettings
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.domain.text.lazy_pattern import compile_lazily

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from orchestrator.config.roles import NotNegative, SecondsOrNone
+from orchestrator.config.quantities import NotNegative, SecondsOrNone
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.paths.globs import is_glob
 

@@ -11,8 +11,10 @@ from orchestrator.config.mcp import McpConfig
 from orchestrator.config.memory import MemorySettings
 from orchestrator.config.merging import MergeSettings
 from orchestrator.config.policy_file import PolicySettings
-from orchestrator.config.roles import MAX_SECONDS, NotNegative, Positive, RoleSettings, Seconds, SecondsOrNone
+from orchestrator.config.quantities import MAX_SECONDS, NotNegative, Positive, Seconds, SecondsOrNone
+from orchestrator.config.roles import RoleSettings
 from orchestrator.config.telemetry import TelemetrySettings
+from orchestrator.config.tui import TuiSettings
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.frozen_model import FrozenModel
@@ -264,19 +266,6 @@ class MigrateSettings(FrozenModel):
     """`[migrate]`"""
 
     cache: bool = True
-
-
-class TuiSettings(FrozenModel):
-    """`[tui]`: how `orchestrate watch` looks. Whoever watches decides that; what a run began with does not matter."""
-
-    theme: Literal["dark", "light"] = "dark"
-    ascii: bool = False
-    animations: bool = True
-    mouse: bool = True
-    bell: bool = True
-    notifications: bool = True
-    quiet_s: SecondsOrNone = 30.0
-    keys: dict[str, str] = Field(default_factory=dict)
 
 
 class StateSettings(FrozenModel):

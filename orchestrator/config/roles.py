@@ -7,20 +7,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from orchestrator.config.extra_parameters import ExtraParameters, ReasoningEffort
+from orchestrator.config.quantities import NotNegative, Positive, Seconds, SecondsOrNone
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.ids import FIRST_LENS
 from orchestrator.domain.judging.review import LensView
 from orchestrator.domain.sandbox.tier import Tier
-
-_MAX_COUNT = 10**12
-"""More than this of anything is a mistake, and of megabytes it is more than a system can be asked for."""
-Positive = Annotated[int, Field(ge=1, le=_MAX_COUNT)]
-NotNegative = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
-MAX_SECONDS = 1e9
-"""More than thirty years: what is longer has no end that a clock could tell."""
-Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS)]
-SecondsOrNone = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
-
 
 Instructions = Annotated[str, Field(max_length=8_000)]
 """The user's own words to a role, in characters."""

@@ -1,24 +1,16 @@
 """Read the runs of all repositories of a user in short, from what their engines derived last."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
-from orchestrator.domain.commands.definitions import Configure
-from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.run_labels import find_labels, merge_labels
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.locations.run_directory import INBOX_FOLDER, RunDirectory, StateDirectory
 from orchestrator.journal.locations.run_lock import find_lock_owner
-from orchestrator.journal.state.derivation import read_state
-from orchestrator.journal.storage.event_store import read_all_events
 from orchestrator.journal.storage.projection import StoredProjection, read_projection
+from orchestrator.report.projection_names import STATUS_PROJECTION, SUMMARY_PROJECTION
 from orchestrator.report.run.condition import RunCondition
-from orchestrator.report.run.result import STATUS_PROJECTION
 from orchestrator.report.runs.model import RunEntry, RunSummary
-from orchestrator.report.runs.summary import SUMMARY_PROJECTION, build_run_summary, build_summary_of_status
 
 _UNREADABLE = "cannot be read"
 _OPEN = frozenset({"running", "paused"})
@@ -47,17 +39,28 @@ class RunListReader:
         self._states = states
         self._known: dict[Path, tuple[_JournalMark, RunEntry]] = {}
 
+    def read_first_entries(self, count: int) -> tuple[list[RunEntry], int]:
+        """Return the latest runs in short, at most so many, and how many runs there are. Blocks."""
+        runs = list_all_runs(self._states())
+        return [self._read_changed(directory) for directory in runs[:count]], len(runs)
+
     def read_entries(self) -> list[RunEntry]:
         """Return all runs in short, the latest first. Blocks."""
-        entries, known = list[RunEntry](), dict[Path, tuple[_JournalMark, RunEntry]]()
-        for directory in list_all_runs(self._states()):
-            mark = _read_mark(directory)
-            before = self._known.get(directory.path)
-            entry = before[1] if before and before[0] == mark and not before[1].is_live else read_entry(directory)
-            known[directory.path] = mark, entry
-            entries.append(entry)
-        self._known = known
+        runs = list_all_runs(self._states())
+        entries = [self._read_changed(directory) for directory in runs]
+        paths = {directory.path for directory in runs}
+        for gone in self._known.keys() - paths:
+            del self._known[gone]
         return entries
+
+    def _read_changed(self, directory: RunDirectory) -> RunEntry:
+        """Return a run in short; as it was read before, if nothing of it has changed."""
+        mark, before = _read_mark(directory), self._known.get(directory.path)
+        if before is not None and before[0] == mark and not before[1].is_live:
+            return before[1]
+        entry = read_entry(directory)
+        self._known[directory.path] = mark, entry
+        return entry
 
 
 _JournalMark = tuple[int, ...]
@@ -78,47 +81,36 @@ def read_entry(directory: RunDirectory) -> RunEntry:
     is_live = find_lock_owner(directory.path) is not None
     place, summary = str(directory.path), None
     try:
-        summary = _read_stored_summary(directory, is_live=is_live) or build_run_summary(read_state(directory.journal))
+        summary = _add_untaken_labels(directory, _read_summary(directory, is_live=is_live))
     except (JournalProblem, OSError, ValueError) as error:
         return RunEntry(run=directory.run, place=place, is_live=is_live, word=_UNREADABLE, problem=str(error))
-    if summary.outcome in _OPEN:
-        summary = _add_untaken_labels(directory, summary)
     word = summary.word
     if word == RunCondition.RUNNING and not is_live:
         word = RunCondition.STOPPED.value
     return RunEntry(run=directory.run, place=place, is_live=is_live, word=word, summary=summary)
 
 
-def _add_untaken_labels(directory: RunDirectory, summary: RunSummary) -> RunSummary:
-    """Return the summary with the labels that wait in the run's inbox for its next engine."""
-    if not (directory.path / INBOX_FOLDER).exists():
-        return summary
-    changes = [summary.labels]
-    for _, sent in directory.inbox.iterate_commands():
-        if isinstance(sent.command, Configure):
-            changes.append(find_labels(sent.command.settings))
-    return summary.model_copy(update={"labels": merge_labels(changes)}) if len(changes) > 1 else summary
-
-
-def _read_stored_summary(directory: RunDirectory, *, is_live: bool) -> RunSummary | None:
-    """Return the summary that an engine stored, or make it of the status that an older version stored."""
+def _read_summary(directory: RunDirectory, *, is_live: bool) -> RunSummary:
+    """Return the summary that an engine stored, or derive it."""
     stored = read_projection(directory.journal, SUMMARY_PROJECTION)
     if stored is not None and _is_fresh(stored, is_live=is_live):
         with suppress(ValueError):  # another version wrote it
             return RunSummary.model_validate_json(stored.body)
     stored = read_projection(directory.journal, STATUS_PROJECTION)
-    if stored is None or not _is_fresh(stored, is_live=is_live):
-        return None
-    with suppress(KeyError, TypeError, ValueError):
-        return _convert_status(directory, json.loads(stored.body), stored.at)
-    return None
+    if stored is not None and not _is_fresh(stored, is_live=is_live):
+        stored = None
+    from orchestrator.discovery.derived_summaries import derive_summary  # it loads the events and their fold
+
+    return derive_summary(directory, stored)
 
 
-def _convert_status(directory: RunDirectory, status: Mapping[str, object], at: datetime) -> RunSummary | None:
-    first = next(iter(read_all_events(directory.journal)), None)
-    if first is None or not isinstance(first.event, RunStarted):
-        return None
-    return build_summary_of_status(first.event, status, at)
+def _add_untaken_labels(directory: RunDirectory, summary: RunSummary) -> RunSummary:
+    """Return the summary of a run that has not ended with the labels that wait for its next engine."""
+    if summary.outcome not in _OPEN or not (directory.path / INBOX_FOLDER).exists():
+        return summary
+    from orchestrator.discovery.derived_summaries import add_untaken_labels  # it loads the models of commands
+
+    return add_untaken_labels(directory, summary)
 
 
 def _is_fresh(stored: StoredProjection, *, is_live: bool) -> bool:

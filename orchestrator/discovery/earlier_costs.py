@@ -8,7 +8,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory, StateDire
 from orchestrator.journal.storage.projection import read_projection
 from orchestrator.report.cost.earlier_runs import EndedRunCost, summarize_earlier_costs
 from orchestrator.report.cost.model import EarlierCosts
-from orchestrator.report.run.result import STATUS_PROJECTION
+from orchestrator.report.projection_names import STATUS_PROJECTION
 
 _MOST_RUNS = 20
 _MOST_LOOKS = 60

@@ -1,8 +1,9 @@
 """The end of a run: the one event that says how it went, and what stopped its tasks."""
 
-from orchestrator.domain.event.run import RunEndCause, RunEnded, RunOutcome
+from orchestrator.domain.event.run import RunEnded
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.run_outcome import RunEndCause, RunOutcome
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.field_guide import save_field_guide

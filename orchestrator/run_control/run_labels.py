@@ -12,9 +12,9 @@ from orchestrator.domain.run_labels import LABELS_KEY, LABELS_TABLE
 from orchestrator.engine.run_start import build_engine_started
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.project.secrets import build_redactor, require_secret_free_values
-from orchestrator.report.run.result import STATUS_PROJECTION
+from orchestrator.report.projection_names import STATUS_PROJECTION, SUMMARY_PROJECTION
 from orchestrator.report.run.status_projection import StatusProjection
-from orchestrator.report.runs.summary import SUMMARY_PROJECTION, render_summary_json
+from orchestrator.report.runs.summary import render_summary_json
 from orchestrator.run_control.control import RunLocation, build_inbox_command
 
 

@@ -1,5 +1,7 @@
 """`runs` and `inbox --all`: the runs of all repositories in one list, also those that older versions wrote."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -134,6 +136,17 @@ def test_a_label_that_is_none_is_refused_before_anything_is_made(label: str, tmp
     done = start_run(tmp_path, "shop", "--label", label)
     assert (done.code, "label" in done.err) == (2, True), done.err
     assert not (tmp_path / "state").exists()
+
+
+def test_a_list_of_summaries_loads_neither_the_events_nor_the_screen(tmp_path: Path) -> None:
+    """What it costs is measured by bench/runs."""
+    code = (
+        "import sys, orchestrator.cli.inspect.runs, orchestrator.discovery.all_runs, orchestrator.report.runs.rendering"
+    )
+    code += ", orchestrator.tui.first_frame; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    unwanted = {"textual", "orchestrator.domain.event", "orchestrator.domain.run.state", "orchestrator.config.model"}
+    assert unwanted.isdisjoint(done.stdout.split())
 
 
 def test_the_list_has_a_schema() -> None:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -12,6 +13,7 @@ from orchestrator.domain.ids import RunId
 from orchestrator.journal.locations.run_directory import StateDirectory
 from orchestrator.report.cost.model import ShortAmount
 from orchestrator.report.runs.model import AskedQuestion, RunEntry, RunSummary
+from orchestrator.tui.first_frame import render_first_frame
 from orchestrator.tui.run_list import RunList
 from orchestrator.tui.widgets.table import Table
 from tests.golden import DATA
@@ -56,6 +58,40 @@ async def test_five_hundred_runs_are_listed_and_enter_opens_the_chosen_one(size:
     assert app.return_value == entries[-8]
 
 
+@pytest.mark.parametrize("size", [(120, 30), (60, 12)])
+async def test_the_frame_before_the_list_says_what_the_list_does_at_the_same_places(size: tuple[int, int]) -> None:
+    entries = [build_entry(number) for number in range(40, 0, -1)]
+    for place, goal in enumerate(("日本語の長い目標" * 20, "e\u0301te" * 60, "a [bold]goal[/] with marks")):
+        summary = entries[place].summary
+        assert summary is not None
+        entries[place] = entries[place].model_copy(update={"summary": summary.model_copy(update={"goal": goal})})
+    app = RunList(lambda: entries, first=entries, total=40)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: "goal 35" in "\n".join(screen(app)) or size[0] == 60)
+        shown = screen(app)
+    frame = render_first_frame(entries, 40, size)
+    bar = " ▁▂▃▄▅▆▇█"
+    assert frame[1:] == [line.replace(">", " ", 1).rstrip(bar) for line in shown[1 : len(frame)]]
+    assert frame[0].startswith("Runs  40 runs")
+
+
+async def test_the_first_runs_are_shown_while_the_others_are_read() -> None:
+    entries, may_go_on = [build_entry(number) for number in range(9, 0, -1)], Event()
+
+    def read() -> Sequence[RunEntry]:
+        may_go_on.wait(10)
+        return entries
+
+    app = RunList(read, first=entries[:3], total=9)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "goal 7" in "\n".join(screen(app)))
+        assert "9 runs, reading" in screen(app)[0]
+        assert "goal 6" not in "\n".join(screen(app))
+        may_go_on.set()
+        await until(pilot, lambda: "9 runs, 0 ask you" in screen(app)[0])
+        assert "goal 1" in "\n".join(screen(app))
+
+
 async def test_the_list_follows_what_is_read_and_leaving_opens_nothing() -> None:
     entries: list[RunEntry] = []
 
@@ -77,6 +113,7 @@ def test_a_run_is_read_again_only_when_its_journal_has_changed(tmp_path: Path) -
     place.mkdir(parents=True)
     restore(lines, place / "journal.db")
     reader = RunListReader(lambda: StateDirectory.list_all(str(tmp_path)))
+    assert reader.read_first_entries(5)[1] == 1
     first = reader.read_entries()
     assert reader.read_entries()[0] is first[0]
     (place / "journal.db").touch()

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.run_lookup import has_live_engine
+from orchestrator.cli.run_lookup import has_live_engine, has_user_settings
 from orchestrator.cli.signal_handlers import handle_signals
 from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.cli.dashboard.watch import WatchArguments
-    from orchestrator.config.model import TuiSettings
+    from orchestrator.config.tui import TuiSettings
     from orchestrator.tui.app import Dashboard
     from orchestrator.tui.settings import DashboardSettings
 
@@ -59,12 +59,11 @@ def show_dashboard(directory: RunDirectory, where: Sequence[str], given: "WatchA
         UsageProblem: `[tui]` is wrong.
     """
     from orchestrator.cli.dashboard.actions import build_dashboard_actions
-    from orchestrator.config.layers import load_config
     from orchestrator.tui.app import Dashboard
     from orchestrator.tui.run_feed.feed import PlaybackClock, RunFeed, relax_garbage_collector
 
     relax_garbage_collector()
-    settings = load_config(None).config.tui
+    settings = read_tui_settings(os.environ)
     actions = build_dashboard_actions(directory, where)
     dashboard_settings = build_settings(settings, given, os.environ)
     log_to_run(directory)
@@ -118,6 +117,21 @@ def _print_line(text: str) -> None:
     sys.stdout.flush()
 
 
+def read_tui_settings(environ: Mapping[str, str]) -> "TuiSettings":
+    """Return `[tui]` of the user; where they have set nothing at all, the rest of the configuration is not loaded.
+
+    Raises:
+        UsageProblem: the configuration is wrong.
+    """
+    from orchestrator.config.tui import TuiSettings
+
+    if not has_user_settings(environ):
+        return TuiSettings()
+    from orchestrator.config.layers import load_config
+
+    return load_config(None, environ=environ).config.tui
+
+
 def build_settings(settings: "TuiSettings", given: "WatchArguments", environ: Mapping[str, str]) -> "DashboardSettings":
     """Return the look and behaviour of a dashboard: the options of `watch` win over `[tui]`."""
     from orchestrator.tui.settings import DashboardSettings
@@ -125,7 +139,7 @@ def build_settings(settings: "TuiSettings", given: "WatchArguments", environ: Ma
     is_remote = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
     return DashboardSettings(
         is_read_only=given["read_only"],
-        is_ascii=given["is_ascii"] or settings.ascii or not _is_drawable(sys.stderr.encoding),
+        is_ascii=is_drawn_in_ascii(settings, given),
         has_animations=settings.animations and not given["no_animations"] and not is_remote,
         bell=settings.bell,
         notifications=settings.notifications,
@@ -133,6 +147,11 @@ def build_settings(settings: "TuiSettings", given: "WatchArguments", environ: Ma
         theme=f"orchestrate-{settings.theme}",
         keys=settings.keys,
     )
+
+
+def is_drawn_in_ascii(settings: "TuiSettings", given: "WatchArguments") -> bool:
+    """Return True if nothing but ASCII may be drawn: it is asked for, or the terminal has nothing else."""
+    return given["is_ascii"] or settings.ascii or not _is_drawable(sys.stderr.encoding)
 
 
 def _is_drawable(encoding: str) -> bool:

@@ -7,10 +7,7 @@ from orchestrator.domain.event.base import Done, Event, Intent, PurposeIntent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.run.contract import Contract, IterationVerdict
-
-RunEndCause = Literal["not-judged"]
-"""`not-judged`: what landed could not be judged, so that only the verdict on the whole is missing."""
-RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
+from orchestrator.domain.run_outcome import RunEndCause, RunOutcome
 
 
 class RunStarted(Event, kind="run.started"):

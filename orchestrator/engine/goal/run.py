@@ -13,11 +13,11 @@ from anyio.abc import TaskGroup
 from orchestrator.domain.commands.definitions import Cancel, Command, Retry
 from orchestrator.domain.commands.goal import explain_refusal, iterate_subtree
 from orchestrator.domain.event import RecordedEvent
-from orchestrator.domain.event.run import RunEndCause, RunOutcome
 from orchestrator.domain.event.work import ModelCalled, SessionEnded, TaskEnded
 from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import TaskStatus
+from orchestrator.domain.run_outcome import RunEndCause, RunOutcome
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit, build_waiting_error

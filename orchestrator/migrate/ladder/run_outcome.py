@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.domain.recipe.merge import StopRules
 from orchestrator.domain.recipe.shard import Sample
 from orchestrator.domain.run.state import RunState
+from orchestrator.domain.run_outcome import RunOutcome
 from orchestrator.domain.text.listing import join_limited
 from orchestrator.migrate.ladder.passes import NOTHING_CHANGED, find_final_status, is_changed
 

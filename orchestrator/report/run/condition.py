@@ -1,11 +1,14 @@
 """Describe the condition of a run: one word, the cause, and the command that goes on. Every place uses these words."""
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.errors import Interrupted, PersonNeeded, Terminated
 from orchestrator.report.read_model import ReadModel
+
+if TYPE_CHECKING:
+    from orchestrator.domain.run.state import RunState
 
 STOPPED_EXITS = frozenset({Interrupted.exit_code, Terminated.exit_code})
 """The exit codes of engines that a signal stopped."""
@@ -39,7 +42,7 @@ class ConditionSummary(ReadModel):
     command: str
 
 
-def find_condition(state: RunState, is_at_work: bool | None = None) -> RunCondition:
+def find_condition(state: "RunState", is_at_work: bool | None = None) -> RunCondition:
     """Return the condition of a run.
 
     Args:
@@ -62,7 +65,7 @@ def find_condition(state: RunState, is_at_work: bool | None = None) -> RunCondit
     return RunCondition.PAUSED
 
 
-def describe_condition(state: RunState, is_at_work: bool | None = None) -> ConditionSummary:
+def describe_condition(state: "RunState", is_at_work: bool | None = None) -> ConditionSummary:
     """Return the condition of a run with its cause and the command that goes on; see `find_condition`."""
     condition = find_condition(state, is_at_work)
     word = condition.value
@@ -76,7 +79,7 @@ def describe_condition(state: RunState, is_at_work: bool | None = None) -> Condi
     )
 
 
-def _get_cause(state: RunState, condition: RunCondition) -> str:
+def _get_cause(state: "RunState", condition: RunCondition) -> str:
     match condition:
         case RunCondition.RUNNING:
             return ""
@@ -92,7 +95,7 @@ def _get_cause(state: RunState, condition: RunCondition) -> str:
     return end.reason
 
 
-def _build_command(state: RunState, condition: RunCondition) -> str:
+def _build_command(state: "RunState", condition: RunCondition) -> str:
     run = state.run.run
     match condition:
         case RunCondition.ASKS:
@@ -104,7 +107,7 @@ def _build_command(state: RunState, condition: RunCondition) -> str:
     return ""
 
 
-def explain_nothing_to_continue(state: RunState, is_at_work: bool) -> str:
+def explain_nothing_to_continue(state: "RunState", is_at_work: bool) -> str:
     """Return the reason why `continue` would change nothing, with what goes on; empty if it has the run go on."""
     condition = find_condition(state, is_at_work)
     if condition == RunCondition.RUNNING:

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.ids import CommitId, RunId, TaskId, UnitId
 from orchestrator.domain.judging.check import TestCounts
 from orchestrator.domain.judging.forge_check import ForgeCheck
@@ -13,6 +12,7 @@ from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.contract import Criterion
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.run.width import WidthCause
+from orchestrator.domain.run_outcome import ShownOutcome
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars, EarlierCosts
 from orchestrator.report.migration.burndown_model import Burndown
@@ -21,7 +21,6 @@ from orchestrator.report.rows.agent_row import FleetEntry
 from orchestrator.report.run.condition import ConditionSummary
 from orchestrator.report.run.left_lines import LeftIteration
 
-ShownOutcome = RunOutcome | Literal["paused", "running"]
 """The outcome of a run, or what it does while it has none."""
 _DETAILED = frozenset({"partial", "blocked", "failed", "nothing-changed"})
 """Outcomes of which the recorded reason says more than the sentence: words of models, or tests that are red."""

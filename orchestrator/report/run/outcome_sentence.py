@@ -6,12 +6,12 @@ The sentence is made from typed facts: outcome, status, cause and counts. Words 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.migration.file_counts import FileCounts
 from orchestrator.domain.run.criterion_status import list_criterion_statuses
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.run.task_counts import UNCOUNTED, TaskCounts
+from orchestrator.domain.run_outcome import RunOutcome
 from orchestrator.domain.text.listing import add_lead, format_count, join_limited
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.report.run.condition import describe_condition

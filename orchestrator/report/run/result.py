@@ -14,6 +14,7 @@ from orchestrator.domain.run.gate_runs import measure_runs_per_landed_task
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.run.task import EndCause, TaskStatus
 from orchestrator.domain.run_labels import get_run_labels
+from orchestrator.domain.run_outcome import ShownOutcome
 from orchestrator.engine.pull_request.description import get_head_receipts
 from orchestrator.report.cost.budgets import (
     build_account_usage,
@@ -104,7 +105,7 @@ def _build_clashes_ahead(state: RunState) -> tuple[model.ClashAhead, ...]:
     return tuple(clashes)
 
 
-def _get_outcome(state: RunState) -> model.ShownOutcome:
+def _get_outcome(state: RunState) -> ShownOutcome:
     if state.ended:
         return state.ended.outcome
     if state.paused:
@@ -203,10 +204,6 @@ def _build_spending(state: RunState) -> model.RunSpending:
         at_risk_tokens=at_risk.tokens,
         wall_s=round(state.wall_s, 1),
     )
-
-
-STATUS_PROJECTION = "status"
-"""The name under which the journal keeps this projection."""
 
 
 def render_status_json(state: RunState, journal: Path) -> str:

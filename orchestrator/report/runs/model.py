@@ -6,9 +6,9 @@ from typing import Literal
 from pydantic import Field
 
 from orchestrator.domain.ids import RunId
+from orchestrator.domain.run_outcome import ShownOutcome
 from orchestrator.report.cost.model import ShortAmount
 from orchestrator.report.read_model import Document, Omittable, ReadModel
-from orchestrator.report.run.model import ShownOutcome
 
 
 class AskedQuestion(ReadModel):

@@ -13,8 +13,6 @@ from orchestrator.report.cost.model import ShortAmount
 from orchestrator.report.run.condition import describe_condition
 from orchestrator.report.runs.model import AskedQuestion, RunSummary
 
-SUMMARY_PROJECTION = "summary"
-"""The name under which the engine stores it in the journal."""
 _GOAL_CHARS = 200
 _QUESTIONS = 20
 """So many of a run's questions are named; the rest is counted."""

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.tui.widgets.styled_text import Cell
+if TYPE_CHECKING:  # a frame is painted by these rows before Textual is loaded
+    from orchestrator.tui.widgets.styled_text import Cell
 
 _GAP = 2
 
@@ -33,7 +34,7 @@ class Column:
     priority: int = 0
     grows: bool = False
     to_the_right: bool = False
-    cell: Callable[[Any, CellContext], Cell] = lambda _item, _context: ""
+    cell: Callable[[Any, CellContext], "Cell"] = lambda _item, _context: ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Row:
     """A row: what `key` names is the same from one `show_rows` to the next. `style` is that of all its cells."""
 
     key: str
-    cells: Mapping[str, Cell] = field(default_factory=lambda: MappingProxyType({}))
+    cells: Mapping[str, "Cell"] = field(default_factory=lambda: MappingProxyType({}))
     style: str = ""
 
 

@@ -4,10 +4,11 @@ import pytest
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalRequested
-from orchestrator.domain.event.run import RunEnded, RunOutcome, RunPaused
+from orchestrator.domain.event.run import RunEnded, RunPaused
 from orchestrator.domain.migration.files import FileStatus
 from orchestrator.domain.run.approval import Approval
 from orchestrator.domain.run.task import EndCause
+from orchestrator.domain.run_outcome import RunOutcome
 from orchestrator.report.run.next_step import suggest_next_step, suggest_task_step
 from orchestrator.report.run.outcome_sentence import CAUSE_WORDS, describe_run_outcome, describe_task_outcome
 from tests.running import goal_events as goal
