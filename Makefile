@@ -34,6 +34,7 @@ lint: $(STAMP)
 
 bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.runs
 	$(BIN)/python -m bench.first_call
 	$(BIN)/python -m bench.step
 	$(BIN)/python -m bench.journal
@@ -83,6 +84,7 @@ servers: .venv-servers/.installed
 # All at full size; takes hours, on a machine that does nothing else.
 bench-full: $(STAMP) bench-peers
 	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.runs
 	FULL=1 $(BIN)/python -m bench.step
 	FULL=1 $(BIN)/python -m bench.first_call
 	FULL=1 $(BIN)/python -m bench.workspace

@@ -12,7 +12,6 @@ import json
 import os
 import pty
 import select
-import shutil
 import signal
 import statistics
 import struct
@@ -29,7 +28,6 @@ ROUNDS = 9
 BOUNDS_MS = {
     "--version": 80.0,
     "status --json": 150.0,
-    "runs: 500": 500.0,
     "complete a task": 200.0,
     "engine's import": 500.0,
     "run: foreground": 800.0,
@@ -75,7 +73,7 @@ def cpu_ms(words: Sequence[str]) -> float:
     return (used.ru_utime + used.ru_stime) * 1000
 
 
-def loaded(arguments: Sequence[str]) -> set[str]:
+def list_loaded(arguments: Sequence[str]) -> set[str]:
     """The top-level modules that a verb loads."""
     done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
@@ -86,7 +84,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch) / "demo"
         orchestrate = [sys.executable, "-m", "orchestrator"]
-        _have_byte_code(Path(scratch) / "byte-code")
+        have_byte_code(Path(scratch) / "byte-code")
         demo = [*orchestrate, "demo", "--kind", "goal", "--dir", str(place)]
         subprocess.run(demo, check=True, stderr=subprocess.DEVNULL)
         where = ["--repo", str(place / "shop"), "--state", str(place / "state")]
@@ -94,7 +92,6 @@ def main() -> None:
         verbs = {
             "--version": ["--version"],
             "status --json": ["status", "--json", *where],
-            "runs: 500": ["runs", "--limit", "500", "--state", str(_make_many_runs(place / "state"))],
             "doctor": ["doctor", *where, "--gate", GATE, *model],
         }
         idle = statistics.median(cpu_ms([sys.executable, "-c", "pass"]) for _ in range(ROUNDS))
@@ -117,16 +114,6 @@ def main() -> None:
     sys.exit(0 if all(judged) else 1)
 
 
-def _make_many_runs(state: Path) -> Path:
-    """Return a state directory that holds the one run 500 times, in 20 repositories."""
-    many = state.with_name("many")
-    run = next(state.glob("*/runs/*"))
-    for number in range(500):
-        copied = many / f"shop{number % 20}-{number % 20:08x}" / "runs" / f"20260101-{number:06}-{number:04x}"
-        shutil.copytree(run, copied)
-    return many
-
-
 def foreground_ms(orchestrate: Sequence[str], where: Sequence[str]) -> float:
     """CPU time of `run` in the terminal for a scripted goal, without its engine, which has ended afterwards."""
     with resources.as_file(resources.files("orchestrator.demo")) as scripts:
@@ -145,7 +132,7 @@ def _has_engine(orchestrate: Sequence[str], where: Sequence[str]) -> bool:
     return bool(json.loads(done.stdout)["is_live"])
 
 
-def _have_byte_code(folder: Path) -> None:
+def have_byte_code(folder: Path) -> None:
     """Have every process that is started from here keep its byte code in a folder, whatever the environment says."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
@@ -184,7 +171,7 @@ def refused_ms(words: Sequence[str]) -> float:
 
 
 def _is_light(name: str, command: Sequence[str], words: Sequence[str]) -> bool:
-    wrong = loaded(words) & set(FORBIDDEN_TO.get(name, FORBIDDEN))
+    wrong = list_loaded(words) & set(FORBIDDEN_TO.get(name, FORBIDDEN))
     is_within = _is_within(name, [cpu_ms(command) for _ in range(ROUNDS)], BOUNDS_MS[name])
     if wrong:
         print(f"  loads {', '.join(sorted(wrong))}")
