@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from orchestrator.config.engines import EnginesConfig, Host, HostPath, VariableName
-from orchestrator.config.roles import Positive, Seconds
+from orchestrator.config.quantities import Positive, Seconds
 from orchestrator.domain.chat import Role
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.sandbox.tier import Tier

@@ -21,5 +21,5 @@ def test_what_a_user_sets_in_a_file_or_in_the_environment_counts(tmp_path: Path)
     (tmp_path / ".config" / "orchestrate").mkdir(parents=True)
     (tmp_path / ".config" / "orchestrate" / "config.toml").write_text("[tui]\nascii = true\n", encoding="utf-8")
     assert read_tui_settings(environ).ascii
-    with pytest.raises(UsageProblem, match="tui.theme: Input should be 'dark' or 'light'"):
+    with pytest.raises(UsageProblem, match=r"tui\.theme: Input should be 'dark' or 'light'"):
         read_tui_settings(environ | {"ORCHESTRATE__TUI__THEME": "sepia"})
