@@ -1,7 +1,7 @@
 """Move runs between machines: `run export` and `run import`."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Any
 
 from anyio import to_thread
 
+from orchestrator.config.engines import LOOP
 from orchestrator.config.layers import is_user_only_key, iterate_leaf_values, load_config, merge_settings
 from orchestrator.config.model import Config
 from orchestrator.config.roles import ROLE_NAMES
@@ -27,6 +28,8 @@ from orchestrator.project.recipe_trust import iterate_exposed_paths
 
 _NOT_RESUMED = {"state", "gc"}
 """Tables that are this machine's business, whatever a run began with."""
+_USER_TABLES = ("hooks", "notify", "hands", "prompts", "policy", "mcp", "engines", "telemetry")
+"""Tables of which nothing that somebody else wrote may hold."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), whose commits are and what signs
     them, what the sandbox shows of this machine and of the checkout, where model calls and their keys go, and where
-    prompts and the policy lie. A tier may be lower than the user's own and never higher, and what is a secret for
+    prompts and the policy lie, which other agents and servers run, and where traces go. A worker whose engine the user
+    does not have is the house's own. A tier may be lower than the user's own and never higher, and what is a secret for
     either of them is one. Without `own` the user's own are those of no project.
     """
     own_config = own or load_config(None).config
@@ -121,7 +125,8 @@ def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = N
         theirs, own_role = settings["roles"][name], own_values["roles"][name]
         inherited = _select_endpoint(getattr(own_config.roles, name).model_dump(mode="json"))
         roles[name] = _select_endpoint(own_role) | _spread_endpoint(theirs, inherited) | _lower_tier(theirs, own_role)
-    own_tables = {key: own_values[key] for key in ("hooks", "notify", "hands", "prompts", "policy", "mcp")}
+        roles[name] = merge_settings(roles[name], _replace_engines(theirs, own_config.engines))
+    own_tables = {key: own_values[key] for key in _USER_TABLES}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
     own_keys = {
@@ -142,6 +147,17 @@ def _lower_tier(foreign_values: Mapping[str, Any], own_values: Mapping[str, Any]
     if "tier" in foreign_values and "tier" in own_values:
         return {"tier": min(foreign_values["tier"], own_values["tier"])}
     return {}
+
+
+def _replace_engines(role: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return the house's own loop for a role and for each variant of it whose engine is not `known`."""
+    replaced: dict[str, Any] = {}
+    if role.get("engine", LOOP) not in (LOOP, *known):
+        replaced["engine"] = LOOP
+    for name, variant in role.get("variants", {}).items():
+        if _replace_engines(variant, known):
+            replaced.setdefault("variants", {})[name] = {"engine": LOOP}
+    return replaced
 
 
 def _unite(own_values: Sequence[str], foreign_values: Sequence[str]) -> list[str]:

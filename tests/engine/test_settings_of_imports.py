@@ -114,6 +114,21 @@ async def test_whose_commits_are_and_where_all_roles_send_keys_is_this_users_to_
     assert {(role.api_base, role.api_key_env) for role in every} == {("", "")}
 
 
+def test_a_run_brings_no_agents_of_other_makers_and_no_place_for_traces() -> None:
+    """Such an agent gets variables and files of its user; who imports a run goes by the engines of their own."""
+    stranger = {"protocol": "command", "command": ["sh"], "env": ["MY_KEY"], "files": [{"path": "~/.tool/auth.json"}]}
+    foreign = {
+        "engines": {"known": stranger, "strange": stranger},
+        "roles": {"worker": {"engine": "strange", "variants": {"other": {"engine": "known"}}}},
+        "telemetry": {"enabled": True, "endpoint": "http://127.0.0.1:9", "headers": {"authorization": "MY_KEY"}},
+    }
+    theirs = load_config(None, foreign, environ={}).config.model_dump(mode="json", by_alias=True)
+    own = load_config(None, {"engines": {"known": {"protocol": "acp", "command": ["mine"]}}}, environ={}).config
+    counting = Config.model_validate(replace_foreign_settings(theirs, own))
+    assert (counting.engines, counting.telemetry) == (own.engines, own.telemetry)
+    assert [name for _, name in counting.roles.worker.iterate_engines()] == ["loop", "known"]
+
+
 def test_a_run_brings_no_servers_of_tools() -> None:
     foreign = {"mcp": [{"name": "theirs", "command": ["sh"], "env": ["MY_KEY"]}]}
     theirs = load_config(None, foreign, environ={}).config.model_dump(mode="json", by_alias=True)
