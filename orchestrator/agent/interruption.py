@@ -2,8 +2,6 @@
 
 from collections.abc import Coroutine
 
-import anyio
-
 from orchestrator.agent.session_spec import SessionSpec
 from orchestrator.domain.chat import Reply
 from orchestrator.domain.commands.person_words import LISTENING_ROLES, has_urgent_words
@@ -24,24 +22,11 @@ async def await_reply(spec: SessionSpec, ledger: Ledger, asking: Coroutine[objec
         asking.close()
         return None
     reply: Reply | None = None
-    problem: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_cancel_at_words, spec, ledger, tasks.cancel_scope)
-        try:
-            reply = await asking
-        except Exception as error:  # noqa: BLE001 - raised again below: the group would wrap it
-            problem = error
-        tasks.cancel_scope.cancel()
-    if problem is not None:
-        raise problem
+    with ledger.cancel_at_urgent_words(spec.task):
+        reply = await asking
     return None if is_interrupted(spec, ledger) else reply
 
 
 def is_interrupted(spec: SessionSpec, ledger: Ledger) -> bool:
     """Return True if there are words to a conversation that do not wait, and that nobody has heard."""
     return spec.role in LISTENING_ROLES and has_urgent_words(ledger.state.goal.words.values(), spec.task)
-
-
-async def _cancel_at_words(spec: SessionSpec, ledger: Ledger, scope: anyio.CancelScope) -> None:
-    await ledger.wait_for_urgent_words(spec.task)
-    scope.cancel()

@@ -1,7 +1,7 @@
 """The live journal of the one process that works on a run: durable appends with group commit, and their fold."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -95,6 +95,7 @@ class Journal:
         if self.state.seq:  # whoever waits for an engine that goes on waits for its first action, not for this
             self._project_at = clock.read_monotonic_s() + _PROJECT_EVERY_S
         self._stopping = anyio.Event()
+        self._interruptible: dict[anyio.CancelScope, TaskId] = {}
         self._staged = anyio.Event()
         self.listeners: list[EventListener] = []
         self.projections: dict[str, StateProjector] = {}
@@ -181,6 +182,7 @@ class Journal:
         if self._count_heeded() > heeded:
             self._stopping.set()
             self._stopping = anyio.Event()
+            self._cancel_interrupted()
 
     async def _commit(self) -> None:
         derived = self._derive(self._pending)
@@ -220,10 +222,20 @@ class Journal:
         """Return how much people have said that whatever is under way heeds at once."""
         return len(self.state.stopped_calls) + len(self.state.goal.words)
 
-    async def wait_for_urgent_words(self, task: TaskId) -> None:
-        """Wait until a person has said something to a task that does not wait."""
-        while not has_urgent_words(self.state.goal.words.values(), task):
-            await self._stopping.wait()
+    @contextmanager
+    def cancel_at_urgent_words(self, task: TaskId) -> Iterator[None]:
+        """Cancel the block as soon as a person has said something to a task that does not wait."""
+        with anyio.CancelScope() as scope:
+            self._interruptible[scope] = task
+            try:
+                yield
+            finally:
+                del self._interruptible[scope]
+
+    def _cancel_interrupted(self) -> None:
+        for scope, task in self._interruptible.items():
+            if has_urgent_words(self.state.goal.words.values(), task):
+                scope.cancel()
 
     async def repeat_words(self, session: SessionId, turn: int | None, *, is_interruption: bool = False) -> None:
         """Do nothing: people say what they say. A replay repeats what they said then."""

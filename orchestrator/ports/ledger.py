@@ -1,6 +1,7 @@
 """The journal as the rest of the house sees it: append facts, read the state they fold to, keep long texts."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -62,8 +63,8 @@ class Ledger(SessionMemory, Protocol):
     async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""
 
-    async def wait_for_urgent_words(self, task: TaskId) -> None:
-        """Wait until a person has said something to a task that does not wait."""
+    def cancel_at_urgent_words(self, task: TaskId) -> AbstractContextManager[None]:
+        """Cancel the block as soon as a person has said something to a task that does not wait."""
 
     async def repeat_words(self, session: SessionId, turn: int | None, *, is_interruption: bool = False) -> None:
         """In a replay, take down what people had said that was told at this place of a conversation; else do nothing.

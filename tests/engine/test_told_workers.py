@@ -148,7 +148,8 @@ async def test_a_planner_need_not_be_waited_for_either(bench: Bench) -> None:
     teller = Teller(bench, ModelCalled, Tell(task=ROOT_TASK, note="one task is enough", is_now=True), task=ROOT_TASK)
     ended = await bench.run(never, plans("root", {"key": "a"}), *task("a"), planner_ends(), judges(), when=teller)
     assert (ended.exit_code, {*ended.state.tasks}) == (0, {"root", "a"})
-    assert [(one.session, one.turn) for one in list_events(ended, WordsDelivered)] == [("plan:root@1.1", 0)]
+    told = [(one.session, one.turn) for one in list_events(ended, WordsDelivered)]
+    assert told == [("plan:root@1.1", 0), ("plan:root@1.2", None)], "the next round begins afresh, and is told as well"
 
 
 @pytest.mark.extended
