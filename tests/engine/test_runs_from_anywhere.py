@@ -46,6 +46,7 @@ FOUND: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "criterion add": (2, ("docs: explained",)),
     "criterion drop": (2, ("docs",)),
     "inbox": (0, ()),
+    "label": (0, ("team=web",)),
     "resume": (0, ()),
     "engine": (0, ()),
     "repair": (0, ()),
