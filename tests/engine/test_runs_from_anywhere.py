@@ -32,6 +32,7 @@ FOUND: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "logs": (0, ()),
     "show": (0, ()),
     "cost": (0, ()),
+    "traces": (0, ()),
     "report": (0, ()),
     "diff": (7, ()),
     "approve": (2, ()),
