@@ -93,6 +93,16 @@ def test_an_unchanged_plan_is_run_with_yes(tmp_path: Path) -> None:
     assert {*read_state(find_journal(tmp_path)).tasks} == {"root", "a", "b"}
 
 
+@pytest.mark.extended
+def test_nobody_is_asked_about_a_plan_that_a_person_gave(tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(FILE)
+    reviewed = ("--approval", "review", "--set", "approval.max_tasks=0")
+    done = type_words(tmp_path, "run", "--plan", str(file), *reviewed)
+    assert done.code == 0, done.err
+    assert not read_state(find_journal(tmp_path)).approvals
+
+
 def test_an_empty_plan_begins_nothing(tmp_path: Path) -> None:
     done = type_words(tmp_path, "plan", "--edit", editor=': > "$1"')
     assert (done.code, "the plan is empty: nothing was begun" in done.err) == (2, True)

@@ -59,7 +59,7 @@ async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) ->
         return
     given = context.state.goal.given_plan
     if given is not None and task == ROOT_TASK and state.rounds == 1:
-        await _accept_plan(context, state, given)
+        await _accept_plan(context, state, given, is_given=True)
         return
     async with lend_pending_workspace(context, commit, Purpose.for_planning(task)) as workspace:
         brief = _number_brief(context, state, brief).model_copy(update={"commit": commit})
@@ -132,10 +132,13 @@ async def _end_without_rounds(context: RunContext, state: TaskState) -> None:
     await context.journal.append(ended)
 
 
-async def _accept_plan(context: RunContext, state: TaskState, plan: Plan) -> None:
+async def _accept_plan(context: RunContext, state: TaskState, plan: Plan, *, is_given: bool = False) -> None:
+    """Record a plan with its tasks, and ask about it where plans are reviewed; one that a person gave is approved."""
     orders = find_orders(plan, context.state, state.spec.id)
     tasks = build_planned_tasks(state.spec, plan, orders, context.state)
-    asked = _build_question(context, state, plan, tasks)
+    asked = None
+    if not is_given:
+        asked = _build_question(context, state, plan, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
     submitted = PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan)
