@@ -1,11 +1,8 @@
 """Plans that wait for an answer, edited by people in their editor or a file, and checked against the run as it is."""
 
-import sys
 from pathlib import Path
 
-import click
-
-from orchestrator.cli.output import print_message
+from orchestrator.cli.terminal.plan_editor import edit_until_sound
 from orchestrator.domain.run.plan import Plan
 from orchestrator.domain.run.state import RunState
 from orchestrator.errors import UsageProblem
@@ -41,27 +38,13 @@ def read_edited_plan(state: RunState, item: str, *, in_editor: bool, file: str) 
 
 
 def _edit_plan(waiting: WaitingPlan) -> Plan:
-    """Let a person edit the plan that waits; on a terminal the editor comes back while they go on mending it."""
-    file, before = waiting.write_file(), b""
-    again = suggest_again(waiting.state.run.run, waiting.question, file)
-    while True:
-        try:
-            click.edit(filename=str(file))
-        except click.ClickException as failed:
-            raise UsageProblem(f"{failed.format_message()}: nothing was answered; {again}") from failed
-        text = file.read_bytes()
-        try:
-            plan = waiting.read_file(file)
-        except UsageProblem as problem:
-            print_message(str(problem))
-            if text == before or not sys.stdin.isatty():
-                raise UsageProblem(f"nothing was answered; {again}") from problem
-            before = text
-            continue
-        remove_plan_file(file)
-        if plan is None:
-            raise UsageProblem(_describe_no_answer(waiting))
-        return plan
+    file = waiting.write_file()
+    kept = f"nothing was answered; {suggest_again(waiting.state.run.run, waiting.question, file)}"
+    plan = edit_until_sound(file, lambda: waiting.read_file(file), kept)
+    remove_plan_file(file)
+    if plan is None:
+        raise UsageProblem(_describe_no_answer(waiting))
+    return plan
 
 
 def _describe_no_answer(waiting: WaitingPlan) -> str:
