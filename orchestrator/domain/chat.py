@@ -104,6 +104,11 @@ class ToolSpec(FrozenModel):
         """The tool as JSON text; kept, as each request of a session offers the same ones."""
         return json.dumps([self.name, self.description, self.parameters], sort_keys=True)
 
+    @cached_property
+    def schema_text(self) -> str:
+        """The schema as JSON text, in its own order."""
+        return json.dumps(self.parameters)
+
 
 class Request(FrozenModel):
     """One call of a model: `turn` counts the calls of the session from 0.

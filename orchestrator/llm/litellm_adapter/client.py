@@ -231,7 +231,7 @@ def _arguments(request: Request, key: str | None) -> dict[str, Any]:
     """Return the call; what the request leaves open is left out, so that the provider's own default holds."""
     writer = ReasoningWriter(request)
     optional = {
-        "tools": message_conversion.render_tools(request.tools) or None,
+        "tools": message_conversion.render_tools(request.tools, request.model) or None,
         "api_base": request.api_base,
         "api_key": key,
         "temperature": request.temperature,

@@ -35,6 +35,8 @@ MAX_TOKENS = 1_000_000_000
 MAX_MALFORMED_CHARS = 4_000
 _RENDERED_CALLS = 4_096
 """The calls whose arguments are remembered, of all conversations together."""
+_RENDERED_SCHEMAS = 1_000
+"""The schemas of tools that are remembered, one for each provider."""
 EMPTY_TEXT = "(empty)"
 """Stands for a message without words: a model may reply with none, and providers refuse to get it back."""
 
@@ -120,15 +122,21 @@ def render_messages(messages: Sequence[Message], writer: ReasoningWriter) -> lis
     return [_message(message, writer) for message in messages]
 
 
-def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """Return the tools on offer."""
-    return [
-        {
-            "type": "function",
-            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-        }
-        for tool in tools
-    ]
+def render_tools(tools: Sequence[ToolSpec], model: str) -> list[dict[str, Any]]:
+    """Return the tools on offer to a model."""
+    provider, rendered = model.partition("/")[0], []
+    for tool in tools:
+        schema = _copy_schema(provider, tool.schema_text)
+        function = {"name": tool.name, "description": tool.description, "parameters": schema}
+        rendered.append({"type": "function", "function": function})
+    return rendered
+
+
+@lru_cache(maxsize=_RENDERED_SCHEMAS)
+def _copy_schema(_provider: str, text: str) -> dict[str, Any]:
+    """Return the copy of a schema that a provider's adapter gets: some change it, which no other is to see."""
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 @lru_cache(maxsize=_RENDERED_CALLS)

@@ -105,9 +105,11 @@ async def bench_in(directory: Path, secrets: Mapping[str, str] | None = None) ->
 async def test_a_thinking_model_finishes_a_session_with_tools(
     tmp_path: Path, family: type[Family], stall_timeout_s: float
 ) -> None:
-    server = family(STEPS)
+    server, offered = family(STEPS), json.dumps(build_submit_tool("finish", "End.", Handoff).spec.parameters)
     async with server.run() as url, bench_in(tmp_path) as bench:
         result = await bench.hold(settings_for(family, url, stall_timeout_s=stall_timeout_s))
+    changed = build_submit_tool("finish", "End.", Handoff).spec.parameters
+    assert json.dumps(changed) == offered, "adapters of providers change what they are given"
     assert (result, server.refusals) == (Handoff(summary="all done"), [])
     assert bench.workspace.files["b.py"] == b"y = 2\n"
     assert len(server.bodies) == 3

@@ -43,7 +43,7 @@ def test_a_message_without_words_is_not_sent_empty() -> None:
 
 
 def test_tools_are_mapped() -> None:
-    assert render_tools((SHELL,)) == [
+    assert render_tools((SHELL,), "openai/x") == [
         {
             "type": "function",
             "function": {"name": "shell", "description": "Run a command.", "parameters": SHELL.parameters},
