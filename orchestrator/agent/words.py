@@ -1,4 +1,4 @@
-"""What people say to a task: every conversation that works on it is told, with what the harness itself says."""
+"""The words of people to a task: every conversation that works on it is told them, once."""
 
 from collections.abc import Sequence
 

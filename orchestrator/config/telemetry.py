@@ -4,10 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from orchestrator.config.engines import VariableName
 from orchestrator.config.quantities import Seconds
 from orchestrator.domain.frozen_model import FrozenModel
-
-VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class TelemetrySettings(FrozenModel):

@@ -12,8 +12,7 @@ from anyio import to_thread
 from orchestrator.agent.mcp.connection import ServerConnection
 from orchestrator.agent.mcp.pin_file import PinFile
 from orchestrator.agent.mcp.server_limits import ServerProblem
-from orchestrator.agent.mcp.server_tool import build_server_tool
-from orchestrator.agent.tools.base import ToolResult
+from orchestrator.agent.mcp.server_tool import is_usable
 from orchestrator.config.mcp import McpServerSettings
 from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.domain.ids import CommitId
@@ -76,7 +75,7 @@ async def _try_server(project: ProjectContext, hands: LocalHands, settings: McpS
     pin_file = PinFile(find_pin_directory(project.config.state.dir), settings)
     pin = await to_thread.run_sync(pin_file.read_pin)
     names = ", ".join(tool.name for tool in allowed) or "none that tools allows"
-    unusable = [tool.name for tool in allowed if build_server_tool(settings, tool, _answer_nothing) is None]
+    unusable = [tool.name for tool in allowed if not is_usable(settings, tool)]
     text = f"tools: {names}"
     if unusable:
         text += f"; no model could call {', '.join(unusable)}, whose name or arguments are too long"
@@ -101,7 +100,3 @@ async def _list_tools(settings: McpServerSettings, workspace: Workspace | None) 
     if problem is not None:
         raise problem
     return found
-
-
-async def _answer_nothing(_tool: ToolDefinition, _arguments: object, _call: str) -> ToolResult:
-    raise NotImplementedError("nothing is called here")

@@ -19,7 +19,7 @@ def hide_model_path(model: str) -> str:
 
 
 class AgentIdentity(FrozenModel):
-    """Who works: the run itself where `role` is empty, else a role's agent, on a task if there is one.
+    """The one who works: the run itself where `role` is empty, else a role's agent, on a task if there is one.
 
     `attempt` is the number of the task's latest attempt, 0 before the first. `engine` is the guest that works, or
     `loop`. `policy` is the hash of the policy that decides; empty where there is none.

@@ -16,6 +16,7 @@ from orchestrator import __version__
 from orchestrator.agent.guests.acp_messages import (
     Message,
     MessageChannel,
+    MethodNotOffered,
     ProtocolBroken,
     RequestRefusedByAgent,
     read_answer,
@@ -57,7 +58,7 @@ _STOPS = {
 
 @dataclass(frozen=True)
 class AgentGrants:
-    """What an agent gets: the rules on what it asks for, a command as each of its terminals is, and its output."""
+    """The grants of an agent: rules on what it asks for, the command that its terminals are like, and its output."""
 
     rules: RequestRules
     terminal: ShellCommand
@@ -84,7 +85,7 @@ class AcpGuest:
         self._cwd = ""
         self._files: AgentFiles | None = None
         self._terminals: AgentTerminals | None = None
-        self._waiting: list[tuple[Message, str]] = []
+        self._waiting: list[tuple[Message, str, AgentTerminals]] = []
         self._session: str | None = None
         self._prompt = 0
         self._text: list[str] = []
@@ -212,8 +213,8 @@ class AcpGuest:
 
     async def _answer_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for message, name in waiting:
-            await self._answer_message(message, self._tell_exit(message, name))
+        for message, name, terminals in waiting:
+            await self._answer_message(message, self._tell_exit(message, name, terminals))
 
     async def _handle_message(self, message: Message) -> bool:
         """Answer a request, or take what the agent says; return True if a turn is over with it."""
@@ -234,7 +235,7 @@ class AcpGuest:
             await self._channel.send_error(message, str(refusal), _INVALID_PARAMS)
         except ValidationError:
             await self._channel.send_error(message, "the parameters of this request cannot be read", _INVALID_PARAMS)
-        except NotImplementedError:
+        except MethodNotOffered:
             await self._channel.send_error(message, "this is not offered here: use what is in your sandbox")
 
     async def _answer_request(self, message: Message, method: object, params: object) -> Mapping[str, Any] | None:
@@ -250,7 +251,7 @@ class AcpGuest:
         if method == CLIENT_METHODS["session_request_permission"]:
             return await self._answer_permission(schema.RequestPermissionRequest.model_validate(params), self._files)
         if self._terminals is None:
-            raise NotImplementedError
+            raise MethodNotOffered(method)
         return await self._answer_terminal(message, method, params, self._terminals)
 
     async def _answer_terminal(
@@ -264,24 +265,23 @@ class AcpGuest:
         if method == CLIENT_METHODS["terminal_output"]:
             return await terminals.read_output(schema.TerminalOutputRequest.model_validate(params).terminal_id)
         if method == CLIENT_METHODS["terminal_wait_for_exit"]:
-            return await self._tell_exit(message, schema.WaitForTerminalExitRequest.model_validate(params).terminal_id)
+            wait = schema.WaitForTerminalExitRequest.model_validate(params)
+            return await self._tell_exit(message, wait.terminal_id, terminals)
         if method == CLIENT_METHODS["terminal_kill"]:
             await terminals.kill_terminal(schema.KillTerminalRequest.model_validate(params).terminal_id)
             return {}
         if method == CLIENT_METHODS["terminal_release"]:
             await terminals.release_terminal(schema.ReleaseTerminalRequest.model_validate(params).terminal_id)
             return {}
-        raise NotImplementedError
+        raise MethodNotOffered(method)
 
-    async def _tell_exit(self, message: Message, name: str) -> Mapping[str, Any] | None:
+    async def _tell_exit(self, message: Message, name: str, terminals: AgentTerminals) -> Mapping[str, Any] | None:
         """Return how a terminal's command ended; None if it still runs, and the agent is told when it has ended."""
-        if self._terminals is None:
-            raise NotImplementedError
-        answer = await self._terminals.find_exit(name)
+        answer = await terminals.find_exit(name)
         if answer is None:
             if len(self._waiting) >= _MAX_WAITING:
                 raise ToolRefused(f"{_MAX_WAITING} ends of commands are waited for: wait for them first.")
-            self._waiting.append((message, name))
+            self._waiting.append((message, name, terminals))
         return answer
 
     async def _answer_permission(self, wish: schema.RequestPermissionRequest, files: AgentFiles) -> Mapping[str, Any]:

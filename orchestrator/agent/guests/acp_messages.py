@@ -30,6 +30,10 @@ class RequestRefusedByAgent(ProtocolBroken):
         self.code = code
 
 
+class MethodNotOffered(Exception):
+    """An agent asks for a method that it was not offered."""
+
+
 class MessageChannel:
     """Messages to and from one agent."""
 

@@ -1,4 +1,4 @@
-"""What an ACP agent asks for: files of its workspace, and permission, which rules give or refuse without a person.
+"""The requests of an ACP agent: for files of its workspace, and for permission, which rules give or refuse.
 
 Each request is held against the policy as the loop's own tools are, under the names of these.
 """

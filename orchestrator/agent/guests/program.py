@@ -34,7 +34,7 @@ def find_missing_credentials(
 
 @dataclass(frozen=True)
 class GuestReach:
-    """What a guest may reach as the policy stands: the tier that it runs at, and rules on the hosts of its engine."""
+    """The reach of a guest as the policy stands: the tier that it runs at, and rules on the hosts of its engine."""
 
     tier: Tier
     host_rules: HostRules | None = None

@@ -81,7 +81,7 @@ class GuestSpec:
 
     @property
     def actor(self) -> PolicyActor:
-        """Who it works as, for the policy."""
+        """The role and variant that it works as, for the policy."""
         return PolicyActor(role=self.session.role, variant=self.session.variant)
 
     def read_reach(self) -> GuestReach:

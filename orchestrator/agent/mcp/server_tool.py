@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -42,21 +42,17 @@ class ServerToolArguments(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
-async def _answer_nothing(_arguments: ServerToolArguments) -> ToolResult:
-    raise NotImplementedError("a tool of a server is used by a call that has a name")
-
-
 AnswerCall = Callable[[ToolDefinition, dict[str, Any], str], Awaitable[ToolResult]]
-"""What uses a tool: its definition, the arguments, and the name of the call's effect."""
+"""A function that uses a tool: by its definition, the arguments, and the name of the call's effect."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ServerTool(Tool[ServerToolArguments]):
     """A tool of a server. `answer` uses it."""
 
-    definition: ToolDefinition = field(default_factory=lambda: ToolDefinition(name=""))
-    approval: ServerApproval = "never"
-    answer: AnswerCall | None = None
+    definition: ToolDefinition
+    approval: ServerApproval
+    answer: AnswerCall
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -76,8 +72,6 @@ class ServerTool(Tool[ServerToolArguments]):
 
     async def __call__(self, arguments: str, call: str = "") -> ToolResult:
         """Use the tool with arguments as the model wrote them."""
-        if self.answer is None:
-            raise NotImplementedError("nobody answers for this tool")
         try:
             given = parse_json_object(arguments)
         except MalformedReply as refusal:
@@ -87,18 +81,27 @@ class ServerTool(Tool[ServerToolArguments]):
         return await self.answer(self.definition, dict(given), call)
 
 
+def is_usable(settings: McpServerSettings, definition: ToolDefinition) -> bool:
+    """Return True if models can use a tool: not with a name or a schema of its arguments that is too long for them."""
+    name = f"{settings.name}{MCP_MARK}{definition.name}"
+    return _NAME.fullmatch(name) is not None and len(definition.schema_text) <= _SCHEMA_CHARS
+
+
 def build_server_tool(settings: McpServerSettings, definition: ToolDefinition, answer: AnswerCall) -> ServerTool | None:
     """Return the tool as a conversation is offered it; None for one whose name or arguments no model could use."""
-    name = f"{settings.name}{MCP_MARK}{definition.name}"
-    if _NAME.fullmatch(name) is None or len(definition.schema_text) > _SCHEMA_CHARS:
+    if not is_usable(settings, definition):
         return None
     words = strip_controls(definition.description)[:_DESCRIPTION_CHARS]
     description = f"A tool of the server {settings.name}, which says of it:\n{fence_text('server', words)}"
+
+    async def use_unnamed(arguments: ServerToolArguments) -> ToolResult:
+        return await answer(definition, arguments.model_dump(), "")
+
     return ServerTool(
-        name,
+        f"{settings.name}{MCP_MARK}{definition.name}",
         description,
         ServerToolArguments,
-        _answer_nothing,
+        use_unnamed,
         reach=ToolReach.SERVER,
         server=settings.name,
         is_repeatable=definition.is_repeatable,

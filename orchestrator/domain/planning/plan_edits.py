@@ -26,7 +26,7 @@ class PlanChange(FrozenModel):
 
 
 class PlanEdit(FrozenModel):
-    """What a person made of a planner's plan of a round. `heard_in` is the planner's round that was told of it."""
+    """A person's edit of a planner's plan of a round. `heard_in` is the planner's round that was told of it."""
 
     task: TaskId
     round: int

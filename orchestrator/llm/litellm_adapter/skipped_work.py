@@ -77,7 +77,7 @@ def remember_checked_schemas(litellm: Any) -> None:  # noqa: ANN401  a module
 
 
 class _RememberedChecks:
-    """What was made of the latest schemas, by the very objects: nobody changes one once it was sent."""
+    """The results of checking the latest schemas, kept by the very objects that were checked."""
 
     def __init__(self, check: Callable[[Any], Any]) -> None:
         self._check = check
