@@ -7,7 +7,7 @@ from orchestrator.agent.brief_room import find_brief_room, is_too_narrow
 from orchestrator.agent.session_spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.memory import build_note_tool, build_search_memory_tool
-from orchestrator.config.memory import MemorySettings
+from orchestrator.config.sections.memory import MemorySettings
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.judging.check import Receipt
 from orchestrator.domain.memory.entry import OWN_CHANGE, GuideProposal

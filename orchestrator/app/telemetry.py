@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anyio import CancelScope, to_thread
 
 from orchestrator.config.model import Config
-from orchestrator.config.telemetry import TelemetrySettings
+from orchestrator.config.sections.telemetry import TelemetrySettings
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.run.notice_codes import NoticeCode

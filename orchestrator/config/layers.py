@@ -48,6 +48,7 @@ _PROJECT_FORBIDDEN_KEYS = (
     ("engines",),
     ("telemetry",),
     ("mcp",),
+    ("hosts",),
 )
 """Settings that act on this machine as the user, in the user's name, or with the user's credentials.
 

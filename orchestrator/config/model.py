@@ -8,13 +8,14 @@ from orchestrator.config.addresses import ForgeUrl, HostPort
 from orchestrator.config.agent_words import MapSettings, PromptSettings, RulesSettings
 from orchestrator.config.labels import Labels
 from orchestrator.config.mcp import McpConfig
-from orchestrator.config.memory import MemorySettings
-from orchestrator.config.merging import MergeSettings
 from orchestrator.config.policy_file import PolicySettings
 from orchestrator.config.quantities import MAX_SECONDS, NotNegative, Positive, Seconds, SecondsOrNone
 from orchestrator.config.roles import RoleSettings
-from orchestrator.config.telemetry import TelemetrySettings
-from orchestrator.config.tui import TuiSettings
+from orchestrator.config.sections.hosts import HostsSettings
+from orchestrator.config.sections.memory import MemorySettings
+from orchestrator.config.sections.merging import MergeSettings
+from orchestrator.config.sections.telemetry import TelemetrySettings
+from orchestrator.config.sections.tui import TuiSettings
 from orchestrator.domain.budget.limits import RunLimits
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.frozen_model import FrozenModel
@@ -366,3 +367,4 @@ class Config(McpConfig):
     prompts: PromptSettings = Field(default_factory=PromptSettings)
     policy: PolicySettings = Field(default_factory=PolicySettings)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
+    hosts: HostsSettings = Field(default_factory=HostsSettings)

@@ -28,7 +28,7 @@ from orchestrator.project.recipe_trust import iterate_exposed_paths
 
 _NOT_RESUMED = {"state", "gc"}
 """Tables that are this machine's business, whatever a run began with."""
-_USER_TABLES = ("hooks", "notify", "hands", "prompts", "policy", "mcp", "engines", "telemetry")
+_USER_TABLES = ("hooks", "notify", "hands", "prompts", "policy", "mcp", "engines", "telemetry", "hosts")
 """Tables of which nothing that somebody else wrote may hold."""
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.app.run_execution import run_migration
 from orchestrator.config.layers import load_config
-from orchestrator.config.telemetry import TelemetrySettings
+from orchestrator.config.sections.telemetry import TelemetrySettings
 from orchestrator.errors import UsageProblem
 from orchestrator.project.options import Options
 from tests.running.goals import Bench, one

@@ -20,7 +20,7 @@ from orchestrator.journal.locations.run_directory import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.cli.dashboard.watch import WatchArguments
-    from orchestrator.config.tui import TuiSettings
+    from orchestrator.config.sections.tui import TuiSettings
     from orchestrator.tui.app import Dashboard
     from orchestrator.tui.settings import DashboardSettings
 
@@ -123,7 +123,7 @@ def read_tui_settings(environ: Mapping[str, str]) -> "TuiSettings":
     Raises:
         UsageProblem: the configuration is wrong.
     """
-    from orchestrator.config.tui import TuiSettings
+    from orchestrator.config.sections.tui import TuiSettings
 
     if not has_user_settings(environ):
         return TuiSettings()

@@ -11,7 +11,7 @@ from orchestrator.cli.output import print_document
 from orchestrator.cli.run_lookup import pass_run_directory
 from orchestrator.cli.terminal.choices import add_display_options
 from orchestrator.config.layers import load_config
-from orchestrator.config.telemetry import TelemetrySettings
+from orchestrator.config.sections.telemetry import TelemetrySettings
 from orchestrator.domain.traces.trace_ids import build_span_id, build_trace_id
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.journal.locations.run_directory import RunDirectory

@@ -6,7 +6,7 @@ That is for files which a tool makes, such as lock files. Nothing else may be ch
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from orchestrator.config.merging import RegenerateSettings
+from orchestrator.config.sections.merging import RegenerateSettings
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TaskId, TreeId, UnitId, parse_unit_task
 from orchestrator.domain.paths.globs import matches_glob

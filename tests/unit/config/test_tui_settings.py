@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.cli.dashboard.screen import read_tui_settings
 from orchestrator.config.layers import load_config
-from orchestrator.config.tui import TuiSettings
+from orchestrator.config.sections.tui import TuiSettings
 from orchestrator.errors import UsageProblem
 
 

@@ -1,0 +1,1 @@
+"""Models of single sections of the configuration that stand for themselves."""
