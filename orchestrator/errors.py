@@ -77,6 +77,14 @@ class EnvironmentProblem(OrchestrateError):
     exit_code = 7
 
 
+class HostLost(EnvironmentProblem):
+    """The host that carried a workspace was lost: what was being done there is done again elsewhere."""
+
+    def __init__(self, told: str = "", host: str = "") -> None:
+        super().__init__(told)
+        self.host = host
+
+
 class RepositoryLocked(EnvironmentProblem):
     """A lock file keeps git from its work: the message names it, who may hold it, and the way on."""
 

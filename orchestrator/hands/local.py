@@ -68,6 +68,21 @@ class LocalHands:
         self.environment_hash = hashlib.sha256(text.encode()).hexdigest()
 
     @property
+    def repository(self) -> GitRepository:
+        """The repository that workspaces are of."""
+        return self._host.pool.repository
+
+    @property
+    def slots(self) -> int:
+        """The number of commands that run at once."""
+        return self._host.slots.total
+
+    @property
+    def redactor(self) -> Redactor:
+        """The redactor that cleans every log."""
+        return self._host.redactor
+
+    @property
     def policy_summary(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
         return self.describe_policy(self.policy)
@@ -128,10 +143,12 @@ async def open_local_hands(
     home: Path | None = None,
     environ: Mapping[str, str] | None = None,
     redactor: Redactor = PATTERN_REDACTOR,
+    checkout: Path | None = None,
 ) -> AsyncIterator[LocalHands]:
     """Open this host's hands while the block lasts, in whose thread all dies that they started.
 
     `state` is a directory of our own, `slots` bounds the commands at once (one per core), `redactor` cleans every log.
+    Commands find a workspace at the path `checkout`, by default that of the repository's own checkout.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.
@@ -140,13 +157,14 @@ async def open_local_hands(
     grant, environ = grant or SandboxGrant(), os.environ if environ is None else environ
     with ExitStack() as stack:
         session = await _open_session_folder(state, stack)
-        host_paths = HostPaths(repository.root, home or Path.home(), state)
+        host_paths = HostPaths(checkout or repository.root, home or Path.home(), state)
         resolved, origin = await _resolve_policy_and_origin(repository, grant, host_paths, environ)
         selected, policy = await _select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant)
         host = WorkspaceHost(
             sharing=await _prepare_sharing(policy, host_paths, session),
             watcher=(watcher := _open_watcher(policy, stack)),
             pool=build_worktree_pool(repository, state, policy.uid, watcher.reports),
+            checkout=host_paths.repository,
             policy=policy,
             ceiling=grant.ceiling,
             registries=RegistrySource(grant.registries, host_paths, environ),

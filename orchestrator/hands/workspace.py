@@ -65,10 +65,14 @@ class LocalWorkspace:
         self._watched: WatchedTree | None = None
         self._setup = anyio.Lock()
         self._turn_lock = anyio.Lock()
-        checkout = host.pool.repository.root
         self._places = build_borrowed_places(
-            host.sharing, self.root, self._own_folder, checkout, host.policy.uid, stale_outputs
+            host.sharing, self.root, self._own_folder, host.checkout, host.policy.uid, stale_outputs
         )
+
+    @property
+    def host(self) -> str:
+        """The host that it is on: this machine, which has no name."""
+        return ""
 
     @property
     def takes_turns(self) -> bool:

@@ -23,10 +23,14 @@ from worktrees.checkouts.pool import WorktreePool
 
 @dataclass(frozen=True)
 class WorkspaceHost:
-    """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why."""
+    """Common parts of all workspaces of this process. `backend` is None exactly where `refusal` says why.
+
+    `checkout` is the path at which commands find a workspace.
+    """
 
     sharing: SharingPlan
     pool: WorktreePool
+    checkout: Path
     policy: SandboxPolicy
     ceiling: Tier
     registries: RegistrySource

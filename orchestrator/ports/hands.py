@@ -144,8 +144,8 @@ class Workspace(Protocol):
         """Its name in the pool."""
 
     @property
-    def root(self) -> Path:
-        """The path of the checkout on its host."""
+    def host(self) -> str:
+        """The host that it is on; empty for this machine."""
 
     @property
     def takes_turns(self) -> bool:

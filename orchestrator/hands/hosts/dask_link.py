@@ -1,0 +1,90 @@
+"""The link to a host over Dask `distributed`: its connections, its liveness, and the guard that ends calls at a loss."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from orchestrator.errors import HostLost
+
+HANDLER = "orchestrate"
+"""The name of our handler among those of a Dask worker."""
+
+
+class RemoteHandler(Protocol):
+    """The handler of a worker, as its connections offer it."""
+
+    async def orchestrate(self, *, text: str) -> str:
+        """Carry out a request."""
+
+
+@dataclass(eq=False)
+class _Call:
+    """A request under way; `reply` is None until there is one."""
+
+    done: anyio.Event = field(default_factory=anyio.Event)
+    reply: str | None = None
+
+
+@dataclass(eq=False)
+class DaskLink:
+    """Implements `orchestrator.hands.hosts.links.HostLink` on a worker that joined the scheduler.
+
+    A call is never cancelled on its way, as its connection could then carry the answer of another one: whoever gives up
+    waiting goes away, and the host ends the call by itself within ten seconds. `tasks` are those of the listener.
+    """
+
+    host: str
+    address: str
+    handler: RemoteHandler
+    tasks: TaskGroup
+    on_broken: "LossReport"
+    reason: str | None = None
+    """The reason that the host is lost; None while it is not."""
+    _calls: set[_Call] = field(default_factory=set)
+
+    async def ask_text(self, text: str) -> str:
+        """Send a request, and return the reply.
+
+        Raises:
+            HostLost: the host is lost, or was while the request was under way.
+        """
+        call = _Call()
+        if self.reason is None:
+            self._calls.add(call)
+            self.tasks.start_soon(self._carry_call, call, text)
+            try:
+                await call.done.wait()
+            finally:
+                self._calls.discard(call)
+        if call.reply is None:
+            raise HostLost(f"host {self.host} is lost: {self.reason}", self.host)
+        return call.reply
+
+    async def drop_host(self) -> None:
+        """Have no more to do with the host."""
+        await self.on_broken(self, "it was dismissed")
+
+    def mark_lost(self, reason: str) -> None:
+        """End every call under way, and fail every later one at once."""
+        if self.reason is None:
+            self.reason = reason
+        for call in tuple(self._calls):
+            call.done.set()
+
+    async def _carry_call(self, call: _Call, text: str) -> None:
+        try:
+            call.reply = await self.handler.orchestrate(text=text)
+        except OSError:  # what Dask raises where a connection broke, or could not be made in time
+            if self.reason is None:
+                await self.on_broken(self, "its connection broke")
+        finally:
+            call.done.set()
+
+
+class LossReport(Protocol):
+    """Called when a link is found broken."""
+
+    async def __call__(self, link: DaskLink, reason: str) -> None:
+        """Take the link's host for lost."""

@@ -1,0 +1,152 @@
+"""The workspaces that a host has open for a brain: each request is carried out on a local one."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.hands.execution.process_pipes import LocalPipes
+from orchestrator.hands.hosts import messages
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.ports.hands import CommandResult
+from worktrees.object_store.pack_transfer import find_missing_objects, pack_objects
+from worktrees.repositories.mirror import remove_mirror_ref
+from worktrees.repositories.repository import GitRepository
+
+_INLINE_BYTES = 256 * 1024
+"""The output of a command, or a pack, that is no larger goes with the reply."""
+_KNOWN_COMMITS = 4
+"""Snapshots that the brain has, and that a pack leaves out, are remembered up to so many."""
+
+
+@dataclass
+class HostWorkspace:
+    """One open workspace. `known` are commits whose objects the brain has."""
+
+    workspace: LocalWorkspace
+    mirror: GitRepository
+    commit: CommitId
+    known: list[str] = field(default_factory=list)
+    pack: bytes = b""
+    pipes: dict[str, LocalPipes] = field(default_factory=dict)
+
+    @property
+    def _ref(self) -> str:
+        """The ref that keeps the objects of the latest snapshot in the mirror."""
+        return f"refs/orchestrate/hosts/{self.workspace.name}"
+
+    async def answer_request(self, request: messages.AnyRequest) -> messages.HostReply:
+        """Carry out a request to the workspace, and return its reply.
+
+        Raises:
+            OrchestrateError, ValueError: what the workspace itself raises.
+        """
+        match request:
+            case messages.StartCommand():
+                return await self._start_command(request)
+            case messages.WaitForResult(call_id=call_id, timeout_s=timeout_s):
+                return await self._build_finished(await self.workspace.wait_for_result(call_id, timeout_s))
+            case messages.ReadOutput(call_id=call_id, limit_bytes=limit_bytes):
+                end = await self.workspace.read_output(call_id, limit_bytes)
+                return messages.OutputEndReply.from_output_end(end)
+            case messages.ReadLog(call_id=call_id, offset=offset):
+                log = self.workspace.get_log_path(call_id)
+                return messages.ContentReply(content=await to_thread.run_sync(_read_part, log, offset))
+            case messages.KillCommand(call_id=call_id):
+                await self.workspace.kill_command(call_id)
+            case messages.InterruptCommands():
+                await self.workspace.interrupt_commands()
+            case messages.SendInput():
+                await self._send_input(request)
+            case messages.ReceiveOutput():
+                return await self._receive_output(request)
+            case _:
+                return await self._answer_about_files(request)
+        return messages.Done()
+
+    async def _answer_about_files(self, request: messages.AnyRequest) -> messages.HostReply:
+        workspace = self.workspace
+        match request:
+            case messages.ReadFile(path=path, limit_bytes=limit_bytes):
+                return messages.ContentReply(content=await workspace.read_file(path, limit_bytes))
+            case messages.WriteFile(path=path, content=content):
+                await workspace.write_file(path, content)
+            case messages.ListPaths(glob=glob):
+                return messages.Lines(lines=await workspace.list_paths(glob))
+            case messages.SearchText(pattern=pattern, glob=glob, limit=limit):
+                return messages.Lines(lines=await workspace.search_text(pattern, glob, limit))
+            case messages.TakeSnapshot():
+                return await self._take_snapshot(request)
+            case messages.ReadPack(offset=offset):
+                return messages.ContentReply(content=self.pack[offset : offset + messages.CHUNK_BYTES])
+            case messages.GetUnchangedTree():
+                return messages.UnchangedTree(tree=await workspace.get_unchanged_tree())
+            case messages.RestoreTree(tree=tree, keeps_ignored=keeps_ignored):
+                await workspace.restore_tree(tree, keeps_ignored=keeps_ignored)
+            case messages.GetPolicyHash(tier=tier):
+                return messages.PolicyHash(hash=await workspace.get_policy_hash(tier))
+            case _:
+                raise ValueError(f"a workspace does not answer to {request.call!r}")
+        return messages.Done()
+
+    async def close(self) -> None:
+        """Close the workspace, and forget what its snapshots have kept."""
+        await self.workspace.close()
+        if self.known:
+            await remove_mirror_ref(self.mirror, self._ref)
+
+    async def _start_command(self, request: messages.StartCommand) -> messages.Done:
+        if not request.has_pipes:
+            await self.workspace.start_command(request.call_id, request.command)
+        elif request.call_id not in self.pipes:
+            self.pipes[request.call_id] = await self.workspace.open_process(request.call_id, request.command)
+        return messages.Done()
+
+    async def _build_finished(self, result: CommandResult | None) -> messages.FinishedCommand:
+        if result is None:
+            return messages.FinishedCommand()
+        log = None
+        if result.output_bytes <= _INLINE_BYTES:
+            log = await to_thread.run_sync(result.log.read_bytes)
+        plain = result.model_copy(update={"files": {}, "log": Path()})
+        return messages.FinishedCommand(result=plain, files=result.files, log=log)
+
+    async def _send_input(self, request: messages.SendInput) -> None:
+        pipes = self.pipes[request.call_id]
+        if request.content:
+            await pipes.send_bytes(request.content)
+        if request.is_end:
+            await pipes.close_input()
+
+    async def _receive_output(self, request: messages.ReceiveOutput) -> messages.ReceivedOutput:
+        content = None
+        with anyio.move_on_after(request.timeout_s):
+            content = await self.pipes[request.call_id].receive_bytes(request.limit)
+        return messages.ReceivedOutput(content=content)
+
+    async def _take_snapshot(self, request: messages.TakeSnapshot) -> messages.TakenSnapshot:
+        git, workspace = self.mirror.git, self.workspace
+        taken = await workspace.take_snapshot(
+            request.message, self._ref, request.parent, is_followed=request.is_followed
+        )
+        known = [self.commit, *self.known]
+        if request.parent and request.parent not in known and not await find_missing_objects(git, [request.parent]):
+            known.append(request.parent)
+        self.pack = await pack_objects(git, [taken.commit], known)
+        self.known = [*self.known, taken.commit][-_KNOWN_COMMITS:]
+        return messages.TakenSnapshot(
+            commit=taken.commit,
+            tree=taken.tree,
+            dropped=taken.dropped,
+            flagged=taken.flagged,
+            pack=self.pack if len(self.pack) <= _INLINE_BYTES else None,
+            size_bytes=len(self.pack),
+        )
+
+
+def _read_part(log: Path, offset: int) -> bytes:
+    with log.open("rb") as file:
+        file.seek(offset)
+        return file.read(messages.CHUNK_BYTES)

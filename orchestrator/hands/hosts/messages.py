@@ -1,0 +1,436 @@
+"""The requests that the brain sends to a host, each with its reply: plain data, whatever carries it.
+
+A request names its reply's type, so that one function asks them all. They travel as JSON: bytes as base64 in it, and
+names of files that are not UTF-8 with their odd bytes as lone surrogates, which JSON can spell.
+"""
+
+import base64
+import json
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
+
+from orchestrator.domain.frozen_model import FrozenModel, fix_field
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.ports.hands import CommandResult, OutputEnd, ShellCommand
+
+PROTOCOL = 1
+"""Raised with every change of a message. Both sides have the same version of this package as well."""
+
+CHUNK_BYTES = 4 * 1024 * 1024
+"""The most bytes of content in one message."""
+
+
+def _encode_content(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _decode_content(value: object) -> object:
+    return base64.b64decode(value) if isinstance(value, str) else value
+
+
+Content = Annotated[bytes, PlainSerializer(_encode_content, when_used="json"), BeforeValidator(_decode_content)]
+
+
+class HostReply(FrozenModel):
+    """A host's answer."""
+
+
+R = TypeVar("R", bound=HostReply)
+
+
+class HostRequest(FrozenModel, Generic[R]):
+    """A question to a host. Every concrete class names its `call` and the type of its reply behind its base."""
+
+    call: str = ""
+    reply_type: ClassVar[type[HostReply]] = HostReply
+
+    def __init_subclass__(cls, call: str = "", reply: type[HostReply] | None = None, **options: Any) -> None:  # noqa: ANN401  pydantic's own
+        super().__init_subclass__(**options)
+        if call:
+            fix_field(cls, "call", call)
+        if reply is not None:
+            cls.reply_type = reply
+
+
+class Done(HostReply):
+    """It is done, and there is nothing to tell."""
+
+
+class Hello(HostReply):
+    """The host's own words on itself: `version` is that of this package."""
+
+    name: str
+    slots: int
+    version: str
+    protocol: int
+
+
+class Greet(HostRequest[Hello], call="greet", reply=Hello):
+    """Say who you are."""
+
+
+class Dismiss(HostRequest[Done], call="dismiss", reply=Done):
+    """Leave, and do not come back by yourself: `reason` is for the person who started the host."""
+
+    reason: str
+
+
+class Mirror(FrozenModel):
+    """A repository as hosts copy it, by a `key` that other repositories do not have; see `MirrorContent`."""
+
+    key: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,120}$")]
+    hash_name: str
+    head: str
+    settings: dict[str, str] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+    tags: dict[str, str] = Field(default_factory=dict)
+
+
+class MirrorState(HostReply):
+    """Objects that the host lacks, of those that it was asked about."""
+
+    missing: tuple[str, ...]
+
+
+class OpenMirror(HostRequest[MirrorState], call="open-mirror", reply=MirrorState):
+    """Have a copy of a repository ready, and say which of the `wanted` objects it lacks."""
+
+    mirror: Mirror
+    wanted: tuple[str, ...]
+
+
+class SendContent(HostRequest[Done], call="send-content", reply=Done):
+    """Take the next bytes of a file that is sent in parts; the first part has `offset` 0."""
+
+    upload: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    offset: int
+    content: Content
+
+
+class FindMissing(HostRequest[MirrorState], call="find-missing", reply=MirrorState):
+    """Say which of these objects the copy of a repository lacks."""
+
+    mirror: str
+    wanted: tuple[str, ...]
+
+
+class StorePack(HostRequest[Done], call="store-pack", reply=Done):
+    """Take the objects of a pack that was sent into the copy of a repository, and point its tags at them."""
+
+    upload: str
+    mirror: str
+
+
+class StoreBorrowed(HostRequest[Done], call="store-borrowed", reply=Done):
+    """Unpack an archive that was sent: something that workspaces borrow of the checkout, under its fingerprint."""
+
+    upload: str
+    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class BorrowedState(HostReply):
+    """Fingerprints of what is not there yet."""
+
+    missing: tuple[str, ...]
+
+
+class FindBorrowed(HostRequest[BorrowedState], call="find-borrowed", reply=BorrowedState):
+    """Say which of these things to borrow you lack."""
+
+    fingerprints: tuple[str, ...]
+
+
+class EnvironmentState(HostReply):
+    """A sandbox that holds: what a probe in it printed, by which machines are compared."""
+
+    probe: str
+
+
+class OpenEnvironment(HostRequest[EnvironmentState], call="open-environment", reply=EnvironmentState):
+    """Have hands ready in which commands run under a grant, at the place of the user's checkout.
+
+    `borrowed` are the names of things in the checkout, each with the fingerprint under which it was sent.
+    """
+
+    key: str
+    mirror: str
+    place: str
+    grant: SandboxGrant
+    borrowed: dict[str, str] = Field(default_factory=dict)
+    probe: str = ""
+
+
+class OpenedWorkspace(HostReply):
+    """A workspace that stands ready, by its name on the host."""
+
+    workspace: str
+    name: str
+    takes_turns: bool
+
+
+class OpenWorkspace(HostRequest[OpenedWorkspace], call="open-workspace", reply=OpenedWorkspace):
+    """Open a clean workspace at a commit."""
+
+    environment: str
+    commit: CommitId
+    purpose: str
+
+
+class WorkspaceRequest(HostRequest[R], Generic[R]):
+    """A request to one workspace."""
+
+    workspace: str
+
+
+class PolicyHash(HostReply):
+    """The hash of a policy."""
+
+    hash: str
+
+
+class GetPolicyHash(WorkspaceRequest[PolicyHash], call="get-policy-hash", reply=PolicyHash):
+    """Say which policy commands of a tier run under."""
+
+    tier: Tier
+
+
+class StartCommand(WorkspaceRequest[Done], call="start-command", reply=Done):
+    """Start a command; a program to speak with if it `has_pipes`."""
+
+    call_id: str
+    command: ShellCommand
+    has_pipes: bool = False
+
+
+class FinishedCommand(HostReply):
+    """The result of a command, None while it runs.
+
+    `files` are what it handed back, and `log` its output where that fits into one message.
+    """
+
+    result: CommandResult | None = None
+    files: dict[str, Content] = Field(default_factory=dict)
+    log: Content | None = None
+
+
+class WaitForResult(WorkspaceRequest[FinishedCommand], call="wait-for-result", reply=FinishedCommand):
+    """Say how a command ended, or after a while that it still runs."""
+
+    call_id: str
+    timeout_s: float
+
+
+class ContentReply(HostReply):
+    """Bytes; none at the end."""
+
+    content: Content
+
+
+class ReadLog(WorkspaceRequest[ContentReply], call="read-log", reply=ContentReply):
+    """Return a part of the output of a command that has ended."""
+
+    call_id: str
+    offset: int
+
+
+class OutputEndReply(HostReply):
+    """The last bytes that a command has printed."""
+
+    content: Content
+    is_cut: bool
+
+    @classmethod
+    def from_output_end(cls, end: OutputEnd) -> "OutputEndReply":
+        """Return the reply that holds an end of output."""
+        return cls(content=end.content, is_cut=end.is_cut)
+
+
+class ReadOutput(WorkspaceRequest[OutputEndReply], call="read-output", reply=OutputEndReply):
+    """Return the last bytes that a command has printed so far."""
+
+    call_id: str
+    limit_bytes: int
+
+
+class KillCommand(WorkspaceRequest[Done], call="kill-command", reply=Done):
+    """End a command and everything it started."""
+
+    call_id: str
+
+
+class InterruptCommands(WorkspaceRequest[Done], call="interrupt-commands", reply=Done):
+    """End all commands but those in the background."""
+
+
+class SendInput(WorkspaceRequest[Done], call="send-input", reply=Done):
+    """Write to a program's standard input, or end it."""
+
+    call_id: str
+    content: Content = b""
+    is_end: bool = False
+
+
+class ReceivedOutput(HostReply):
+    """What a program has printed; None while there is nothing yet, no bytes at its end."""
+
+    content: Content | None = None
+
+
+class ReceiveOutput(WorkspaceRequest[ReceivedOutput], call="receive-output", reply=ReceivedOutput):
+    """Return what a program has printed, or after a while that there is nothing."""
+
+    call_id: str
+    limit: int
+    timeout_s: float
+
+
+class ReadFile(WorkspaceRequest[ContentReply], call="read-file", reply=ContentReply):
+    """Return a file's content."""
+
+    path: str
+    limit_bytes: int
+
+
+class WriteFile(WorkspaceRequest[Done], call="write-file", reply=Done):
+    """Replace or create a file."""
+
+    path: str
+    content: Content
+
+
+class Lines(HostReply):
+    """Paths, or lines that were found."""
+
+    lines: tuple[str, ...]
+
+
+class ListPaths(WorkspaceRequest[Lines], call="list-paths", reply=Lines):
+    """Return the files that fit a glob."""
+
+    glob: str
+
+
+class SearchText(WorkspaceRequest[Lines], call="search-text", reply=Lines):
+    """Return the first lines that match."""
+
+    pattern: str
+    glob: str
+    limit: int
+
+
+class TakenSnapshot(HostReply):
+    """A snapshot; `pack` holds its new objects, or `size_bytes` says how large a pack there is to fetch."""
+
+    commit: CommitId
+    tree: TreeId
+    dropped: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
+    pack: Content | None = None
+    size_bytes: int = 0
+
+
+class TakeSnapshot(WorkspaceRequest[TakenSnapshot], call="take-snapshot", reply=TakenSnapshot):
+    """Commit the content on top of `parent`; objects that the brain has are not packed."""
+
+    message: str
+    parent: CommitId | None
+    is_followed: bool = False
+
+
+class ReadPack(WorkspaceRequest[ContentReply], call="read-pack", reply=ContentReply):
+    """Return a part of the pack of the last snapshot."""
+
+    offset: int
+
+
+class UnchangedTree(HostReply):
+    """The tree of the last snapshot, if nothing was written since."""
+
+    tree: TreeId | None
+
+
+class GetUnchangedTree(WorkspaceRequest[UnchangedTree], call="get-unchanged-tree", reply=UnchangedTree):
+    """Say whether nothing was written since the last snapshot."""
+
+
+class RestoreTree(WorkspaceRequest[Done], call="restore-tree", reply=Done):
+    """Make the content equal to a tree."""
+
+    tree: TreeId
+    keeps_ignored: bool
+
+
+class CloseWorkspace(WorkspaceRequest[Done], call="close-workspace", reply=Done):
+    """Kill what still runs, and give the checkout back."""
+
+
+AnyRequest = (
+    Greet
+    | Dismiss
+    | OpenMirror
+    | SendContent
+    | FindMissing
+    | StorePack
+    | StoreBorrowed
+    | FindBorrowed
+    | OpenEnvironment
+    | OpenWorkspace
+    | GetPolicyHash
+    | StartCommand
+    | WaitForResult
+    | ReadLog
+    | ReadOutput
+    | KillCommand
+    | InterruptCommands
+    | SendInput
+    | ReceiveOutput
+    | ReadFile
+    | WriteFile
+    | ListPaths
+    | SearchText
+    | TakeSnapshot
+    | ReadPack
+    | GetUnchangedTree
+    | RestoreTree
+    | CloseWorkspace
+)
+_REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="call")])
+
+FailureKind = Literal["tool-refused", "environment", "usage", "locked", "gone", "unknown-call", "too-large"]
+
+
+class Failure(HostReply):
+    """An error of the host's side, by the kind of error that it becomes on the brain's."""
+
+    failed: Literal[True] = True
+    kind: FailureKind
+    text: str
+
+
+def encode_message(message: FrozenModel) -> str:
+    """Return a message as JSON in ASCII."""
+    return json.dumps(message.model_dump(mode="json"))
+
+
+def decode_request(text: str) -> AnyRequest:
+    """Return the request that a text holds.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    return _REQUESTS.validate_python(json.loads(text))
+
+
+def decode_reply(text: str, kind: type[R]) -> R | Failure:
+    """Return the reply of a kind that a text holds, or the failure that it tells of.
+
+    Raises:
+        ValueError: it holds another reply.
+    """
+    fields = json.loads(text)
+    if "failed" in fields:
+        return Failure.model_validate(fields)
+    return kind.model_validate(fields)

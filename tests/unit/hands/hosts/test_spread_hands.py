@@ -1,0 +1,50 @@
+"""Hands over this machine and hosts: a workspace on a host is like one here, and what it makes comes back."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.hosts import HostJoined
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
+from orchestrator.hands.execution.workspace_runner import run_and_read
+from orchestrator.hands.hosts.roster import HostRoster
+from orchestrator.hands.hosts.spread_hands import SpreadHands, SpreadRules, open_spread_hands
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.ports.hands import ShellCommand
+from tests.doubles.host_links import InProcessLink, run_agent
+
+pytestmark = pytest.mark.sandbox
+
+
+@asynccontextmanager
+async def spread(yard: Any, tmp_path: Path, events: list[Event], grant: SandboxGrant | None = None) -> AsyncIterator[SpreadHands]:
+    async def record(event: Event) -> None:
+        events.append(event)
+
+    grant = grant or SandboxGrant()
+    async with yard.hands(grant) as local, run_agent(tmp_path / "host", "one") as agent:
+        roster = HostRoster("test", record)
+        base = CommitId(yard.git("rev-parse", "HEAD"))
+        rules = SpreadRules(lambda _: True, uses_this_machine=False)
+        hands = await open_spread_hands(local, roster, grant, base, yard.state, rules)
+        await roster.admit_host(InProcessLink(agent))
+        yield hands
+
+
+async def test_a_command_runs_on_a_host_at_the_place_of_the_checkout(yard: Any, tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with spread(yard, tmp_path, events) as hands:
+        assert [type(event) for event in events] == [HostJoined], events
+        workspace = await hands.open_workspace(CommitId(yard.git("rev-parse", "HEAD")), Purpose("test"))
+        result, printed = await run_and_read(workspace, ShellCommand(line="pwd; ls; git log --oneline; echo new > made"))
+        assert result.exit_code == 0
+        assert str(yard.repo) in printed
+        taken = await workspace.take_snapshot("kept", "refs/test/kept")
+        assert yard.git("rev-parse", "refs/test/kept") == taken.commit
+        assert yard.git("show", "refs/test/kept:made") == "new"
+        await workspace.close()
