@@ -78,7 +78,10 @@ class EnvironmentProblem(OrchestrateError):
 
 
 class HostLost(EnvironmentProblem):
-    """The host that carried a workspace was lost: what was being done there is done again elsewhere."""
+    """The host that carried a workspace was lost: what was being done there is done again elsewhere.
+
+    `host` is its name.
+    """
 
     def __init__(self, told: str = "", host: str = "") -> None:
         super().__init__(told)
@@ -152,12 +155,24 @@ class MalformedReply(OrchestrateError):
 
 
 def find_sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | None:
-    """Return the error to show for a task group: one of ours if all are ours or the environment's, else None."""
+    """Return the error to show for a task group: one of ours if all are ours or the environment's, else None.
+
+    A lost host is the answer only where nothing else went wrong: it alone would have all of it begun anew.
+    """
     leaves = list(map(convert_error, _iterate_leaves(group)))
     ours = [leaf for leaf in leaves if leaf is not None]
-    if ours and len(ours) == len(leaves):
-        return ours[0]
-    return None
+    if not ours or len(ours) < len(leaves):
+        return None
+    for error in ours:
+        if not isinstance(error, HostLost):
+            return error
+    return ours[0]
+
+
+def find_lost_host(error: BaseException) -> HostLost | None:
+    """Return the loss of a host that an error is, or a group of nothing but such losses; None for any other."""
+    found = find_sole_error(error) if isinstance(error, BaseExceptionGroup) else error
+    return found if isinstance(found, HostLost) else None
 
 
 def convert_error(error: BaseException) -> OrchestrateError | None:

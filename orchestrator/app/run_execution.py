@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio
 from anyio import to_thread
 
 from orchestrator.app.wiring import RunWatcher, open_run
@@ -15,9 +16,10 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.command_consumer import CommandConsumer
 from orchestrator.engine.hook_points import notify_run_ended, require_run_allowed
+from orchestrator.engine.lost_hosts import LossCounter
 from orchestrator.engine.recovery.open_intents import settle_open_intents
 from orchestrator.engine.run_end import end_run
-from orchestrator.errors import JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
+from orchestrator.errors import HostLost, JournalProblem, OrchestrateError, RunCancelled, RunTakenOver, convert_error
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.ports.ledger import record_notice_once
 from orchestrator.project.narrow_limits import find_narrow_limits
@@ -130,12 +132,19 @@ async def _execute_unless_ended(context: RunContext) -> None:
 
 
 async def _execute_until_cancelled(context: RunContext) -> None:
-    """Execute the run until it ends or is cancelled; again if a task is retried just after the run gave up."""
+    """Execute the run until it ends or is cancelled; again if a task is retried just after the run gave up.
+
+    Where a host is lost outside of what can be done again by itself, the run goes on from the journal.
+    """
+    losses = LossCounter()
     while context.state.ended is None and not context.state.cancel_reason:
+        begun = anyio.current_time()
         try:
             await execute_run(context)
         except RunCancelled:
             await CommandConsumer(context.journal, context.directory.inbox).take_pending_commands()
+        except HostLost as lost:
+            losses.note_loss(lost, anyio.current_time() - begun)
 
 
 async def execute_run(context: RunContext) -> None:

@@ -1,9 +1,9 @@
 """The runner of hooks: those that a moment calls for, one after the other, each recorded before and after."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +15,10 @@ from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.traces.span_names import name_effect_span
 from orchestrator.domain.traces.trace_ids import format_traceparent, is_trace_sampled
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
+from orchestrator.hands.execution.lost_hosts import repeat_on_lost_host
 from orchestrator.hooks.host_command import HookCommandResult, run_in_sandbox, run_on_host
 from orchestrator.ports.effect import record_effect
-from orchestrator.ports.hands import Hands, Workspace
+from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import HookOccurrence
 from orchestrator.ports.ledger import Ledger
 from worktrees.diffs.file_diffs import diff_trees
@@ -180,18 +181,18 @@ class HookRunner:
         variables = {**self._find_identity(moment).build_environment(), **self._build_trace_context(key)}
         if hook.trusted:
             return await run_on_host(hook.run, text, self._root, hook.timeout_s, variables)
-        async with self._open_view(moment) as workspace:
-            return await run_in_sandbox(hook.run, text, workspace, hook.timeout_s, variables)
-
-    @asynccontextmanager
-    async def _open_view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:
         if moment.view is not None and not isinstance(moment.view, str):
-            yield moment.view
-            return
+            return await run_in_sandbox(hook.run, text, moment.view, hook.timeout_s, variables)
+        return await repeat_on_lost_host(partial(self._run_in_view, hook, text, moment, variables))
+
+    async def _run_in_view(
+        self, hook: Hook, text: str, moment: HookOccurrence, variables: Mapping[str, str]
+    ) -> HookCommandResult:
+        """Run a hook on a workspace of its own at the commit that a moment is about."""
         state = self._ledger.state
-        commit = moment.view or state.head or state.run.base
+        commit = moment.view if isinstance(moment.view, str) else state.head or state.run.base
         workspace = await self._hands.open_workspace(commit, Purpose(f"hook {moment.name}"))
         try:
-            yield workspace
+            return await run_in_sandbox(hook.run, text, workspace, hook.timeout_s, variables)
         finally:
             await workspace.close()

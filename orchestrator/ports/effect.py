@@ -9,7 +9,7 @@ import anyio
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Done, Event, Intent
 from orchestrator.domain.event.run import EffectAbandoned
-from orchestrator.errors import JournalProblem, OrchestrateError
+from orchestrator.errors import JournalProblem, OrchestrateError, find_sole_error
 from orchestrator.ports.ledger import Ledger
 from worktrees.errors import GitError
 
@@ -38,24 +38,24 @@ async def record_effect(
 ) -> AsyncIterator[EffectInProgress]:
     """Record the intent, let the block do the effect, and record what it set as `done`.
 
-    An error of ours or of git in the block, or its being cancelled, is recorded as the event that `lost` makes, but for
-    the errors in `unsettled`, whose end the caller records. Anything else leaves the intent open: recovery settles it.
+    An error of ours or of git in the block, alone or in a group of such, or its being cancelled, is recorded as the
+    event that `lost` makes, but for the errors in `unsettled`, whose end the caller records. Anything else leaves the
+    intent open: recovery settles it.
     With `stages_done` the end is staged: the caller soon appends something, and that makes it durable too.
 
     Raises:
         JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.
     """
     name, happening = intent.effect, EffectInProgress()
-    raised_as_they_are: tuple[type[Exception], ...] = (JournalProblem, *unsettled)
     crash_point(f"{name}.before-intent")
     await ledger.append(intent)
     crash_point(f"{name}.after-intent")
     try:
         yield happening
-    except raised_as_they_are:
-        raise
-    except (OrchestrateError, GitError) as error:
-        await ledger.append(lost(intent, str(error)))
+    except (OrchestrateError, GitError, BaseExceptionGroup) as error:
+        failure = find_sole_error(error) if isinstance(error, BaseExceptionGroup) else error
+        if failure is not None and not isinstance(failure, (JournalProblem, *unsettled)):
+            await ledger.append(lost(intent, str(failure)))
         raise
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True):

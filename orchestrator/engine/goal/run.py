@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -30,11 +31,12 @@ from orchestrator.engine.goal.planning import close_slice, run_planning_round
 from orchestrator.engine.goal.restart import is_restart_under_way
 from orchestrator.engine.goal.schedule import ScheduleLimits
 from orchestrator.engine.goal.worker_places import count_prepared_attempts
+from orchestrator.engine.lost_hosts import LossCounter
 from orchestrator.engine.merging.clash_probes import ClashProbe
 from orchestrator.engine.pull_request.description import format_goal_body, format_goal_title
 from orchestrator.engine.pull_request.proposal import is_being_merged, merge_when_green, propose_landed_work
 from orchestrator.engine.run_end import describe_infrastructure_stops, end_run
-from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
+from orchestrator.errors import HostLost, LimitReached, PausedByPerson, PersonNeeded, find_lost_host
 from orchestrator.ports.roles import Roles, SessionFailure
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ class GoalRun:
         self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
         self._halted: set[actions.Action] = set()
+        self._losses = defaultdict[actions.Action, LossCounter](LossCounter)
         self._schedule = GoalSchedule(context.state)
         self._tasks: TaskGroup | None = None
         self._pool: TrialPool | None = None
@@ -222,6 +225,7 @@ class GoalRun:
         On a spent budget what is finished is still judged and landed.
         """
         budget = self._context.config.budget  # as it was refused: it may be raised before that is told here
+        begun = anyio.current_time()
         try:
             with self._busy[action]:
                 async with self._context.action_order.wait_for_turn(action, self._context.state) as now:
@@ -233,8 +237,24 @@ class GoalRun:
             pass  # due again when the run is continued; until then nothing is
         except PersonNeeded as needed:
             self._needed = needed
+        except (HostLost, ExceptionGroup) as error:
+            self._note_lost_host(action, error, anyio.current_time() - begun)
+        else:
+            self._losses.pop(action, None)
         del self._busy[action]
         self._wake()
+
+    def _note_lost_host(self, action: actions.Action, error: Exception, seconds: float) -> None:
+        """Leave an action due again whose host was lost, as after a resume: the journal knows how far it came.
+
+        Raises:
+            Exception: the error, if it is anything else.
+            EnvironmentProblem: the action loses host after host.
+        """
+        lost = find_lost_host(error)
+        if lost is None:
+            raise error
+        self._losses[action].note_loss(lost, seconds)
 
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:

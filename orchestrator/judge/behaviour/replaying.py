@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import NamedTuple
 
 from anyio import to_thread
@@ -16,6 +17,7 @@ from anyio import to_thread
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.run_trace import FunctionCall
 from orchestrator.domain.purpose import Purpose
+from orchestrator.hands.execution.lost_hosts import repeat_on_lost_host
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.behaviour.replayed_calls import ReplayedCalls, TestAwareCall
 from orchestrator.judge.behaviour.sandbox_text import build_plain_script, build_test_module
@@ -70,20 +72,27 @@ class CallReplayer:
             EnvironmentProblem: no workspace or sandbox could be had.
         """
         chosen = choose_calls(calls)
-        async with self._open_workspace() as workspace:
-            first = await self._run_plain(workspace, chosen, python)
+        first = await repeat_on_lost_host(partial(self._run_alone, chosen, python))
         doubtful = [call for number, call in enumerate(chosen) if _is_other(call, first.get(number))]
         aware: tuple[TestAwareCall, ...] = ()
         if doubtful:
-            async with self._open_workspace() as workspace:
-                aware = await self._compare_with_test(workspace, doubtful, python)
+            aware = await repeat_on_lost_host(partial(self._compare_with_test, doubtful, python))
         made = len(first.keys() & range(len(chosen)))
         return ReplayedCalls(len(calls), made, aware)
 
-    async def _compare_with_test(
+    async def _run_alone(self, calls: Sequence[FunctionCall], python: str) -> Endings:
+        """Return how the calls end in plain Python, in a workspace of their own."""
+        async with self._open_workspace() as workspace:
+            return await self._run_plain(workspace, calls, python)
+
+    async def _compare_with_test(self, calls: Sequence[FunctionCall], python: str) -> tuple[TestAwareCall, ...]:
+        """Return those calls that end as recorded in a test of ours, and otherwise beside it, all in one world."""
+        async with self._open_workspace() as workspace:
+            return await self._find_aware_calls(workspace, calls, python)
+
+    async def _find_aware_calls(
         self, workspace: Workspace, calls: Sequence[FunctionCall], python: str
     ) -> tuple[TestAwareCall, ...]:
-        """Return those calls that end as recorded in a test of ours, and otherwise beside it, all in one world."""
         outside = await self._run_plain(workspace, calls, python)
         suspects = [number for number, call in enumerate(calls) if _is_other(call, outside.get(number))]
         for _ in range(_CONFIRMATIONS):

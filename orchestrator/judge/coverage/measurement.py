@@ -5,6 +5,7 @@ It never decides anything: the run is one of its own beside the gate, without a 
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
@@ -13,9 +14,10 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.judging.check import CheckSpec
 from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.encoding import decode_json
+from orchestrator.hands.execution.lost_hosts import repeat_on_lost_host
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.judge.gate.check_command import REPORT_VARIABLE
-from orchestrator.ports.hands import CommandEnding, Hands, ShellCommand
+from orchestrator.ports.hands import CommandEnding, CommandResult, Hands, ShellCommand
 
 _RESULT = "ORCHESTRATE_LINES"
 _PACKAGE = "ORCHESTRATE_COVERAGE"
@@ -60,14 +62,19 @@ async def measure_lines_run(
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had.
     """
-    workspace = await hands.open_workspace(commit, Purpose(f"coverage of {spec.id}"))
-    try:
-        result = await run_command(workspace, await to_thread.run_sync(_build_command, spec, paths, output_bytes))
-    finally:
-        await workspace.close()
+    command, purpose = await to_thread.run_sync(_build_command, spec, paths, output_bytes), f"coverage of {spec.id}"
+    result = await repeat_on_lost_host(partial(_run_in_workspace, hands, commit, Purpose(purpose), command))
     if result.ending != CommandEnding.EXITED:
         return f"the check `{spec.id}` did not end by itself while its lines were counted ({result.ending})"
     return _read_result(result.files.get(_RESULT, b""))
+
+
+async def _run_in_workspace(hands: Hands, commit: CommitId, purpose: Purpose, command: ShellCommand) -> CommandResult:
+    workspace = await hands.open_workspace(commit, purpose)
+    try:
+        return await run_command(workspace, command)
+    finally:
+        await workspace.close()
 
 
 def _build_command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellCommand:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from orchestrator.domain.ids import CommitId, TreeId, build_check_id
 from orchestrator.domain.judging.check import CheckSpec, Receipt, TestCounts
 from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
+from orchestrator.hands.execution.lost_hosts import repeat_on_lost_host
 from orchestrator.hands.execution.workspace_runner import read_log_ends, run_command
 from orchestrator.judge.gate.check_command import (
     SandboxInjection,
@@ -140,9 +142,12 @@ class CheckRunner:
     async def _run_guarded(
         self, spec: CheckSpec, checked: CheckedTree, plan: GuardPlan, narrows: str | None
     ) -> tuple[Receipt, bool]:
-        """Run the check once; return its receipt, and whether the guard is what kept it from running."""
+        """Run the check once; return its receipt, and whether the guard is what kept it from running.
+
+        A run whose host is lost says nothing of the tree: it is made again.
+        """
         async with self._places:
-            return await self._run_in_workspace(spec, checked, plan, narrows)
+            return await repeat_on_lost_host(partial(self._run_in_workspace, spec, checked, plan, narrows))
 
     async def _run_in_workspace(
         self, spec: CheckSpec, checked: CheckedTree, plan: GuardPlan, narrows: str | None

@@ -11,21 +11,24 @@ import pytest
 
 from orchestrator.domain.event.run import FlakesSeen, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
-from orchestrator.domain.judging.check import CheckSpec, ReceiptStatus, ReportFormat
+from orchestrator.domain.judging.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
 from orchestrator.domain.judging.check import TestOutcome as Outcome
 from orchestrator.domain.purpose import Purpose
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, HostLost
+from orchestrator.hands.execution.lost_hosts import MOST_TRIES
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.judge.gate.check_runner import CheckRunner, build_check_key
+from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.harness import HarnessGate
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.hands import CommandEnding
 from tests.doubles.hands import LaidDownHands, Run
+from tests.doubles.losing_hands import LosingHands
 
 P, F, S = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
 ALL = {"a": P, "b": P, "c": P}
 A_RED, B_RED, BOTH_RED = ALL | {"a": F}, ALL | {"b": F}, ALL | {"a": F, "b": F}
 TESTS = CheckSpec(id="gate", run="run-the-tests {report}", report=ReportFormat.JUNIT, timeout_s=5)
+_TREE = CheckedTree(CommitId("tree"), TreeId("tree"), Purpose("a test"))
 COMMAND = CheckSpec(id="gate", run="make check", report=ReportFormat.EXIT_CODE)
 
 
@@ -362,3 +365,27 @@ async def test_a_probe_runs_the_narrow_check_where_there_is_one_and_says_nothing
     assert seen.hands.lines[-1].startswith("run-a ")
     whole = await one.probe_tree(CommitId("tree"), TreeId("tree"), Purpose("a test"), ["a", "b"])
     assert (set(whole.difference.new_failures), whole.is_whole) == ({"a", "b"}, True)
+
+
+@pytest.mark.parametrize("moments", [{2}, {3}, {2, 5}], ids=["at its start", "as it waits", "twice"])
+async def test_a_run_whose_host_is_lost_is_made_again(journal: Journal, moments: set[int]) -> None:
+    await gate(journal)
+    hands = LosingHands(LaidDownHands({"tree": [ALL]}), moments)
+    receipt = await CheckRunner(hands, journal, 1_000_000).run_check(TESTS, _TREE)
+    assert (receipt.status, len(hands.lost)) == (ReceiptStatus.COMPLETED, len(moments))
+    assert (receipt.tree, journal.state.open_intents) == ("tree", {})
+    assert len(_list_receipts(journal)) == 1
+
+
+async def test_a_run_that_loses_host_after_host_is_given_up(journal: Journal) -> None:
+    await gate(journal)
+    hands = LosingHands(LaidDownHands({"tree": [ALL]}), range(1, 100))
+    with pytest.raises(HostLost):
+        await CheckRunner(hands, journal, 1_000_000).run_check(TESTS, _TREE)
+    assert len(hands.lost) == MOST_TRIES
+    assert (_list_receipts(journal), journal.state.open_intents) == ([], {})
+
+
+def _list_receipts(journal: Journal) -> list[Receipt]:
+    """The receipts of the tree that is looked at, without that of the base."""
+    return [receipt for receipt in journal.state.receipts.values() if receipt.tree == _TREE.tree]

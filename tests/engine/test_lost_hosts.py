@@ -1,0 +1,78 @@
+"""A host that is lost costs what was under way on it, which is done again: never work, an attempt or a verdict."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.domain.judging.verdict import VerdictKind
+from orchestrator.domain.run.task import Exit
+from orchestrator.engine.lost_hosts import MOST_LOSSES
+from orchestrator.errors import EnvironmentProblem, HostLost
+from tests.running.goals import TWO, Bench
+from tests.running.losing import Losses, ending
+from tests.running.projects import calculator
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(240)]
+
+CALLS = 32
+"""So many calls, at least, do the workspaces of a goal with two tasks take."""
+
+
+def _end_in_new_place() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as place:
+        return ending(anyio.run(lambda: make_bench(Path(place)).run(*TWO)))
+
+
+def make_bench(place: Path) -> Bench:
+    place.mkdir(exist_ok=True)
+    return Bench(place, calculator(place / "repo"))
+
+
+async def test_a_goal_whose_hosts_are_lost_again_and_again_ends_as_without_that(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = Losses(monkeypatch, range(2, 100, 9))
+    ended = ending(await bench.run(*TWO))
+    assert len(losses.hands.lost) >= 4
+    assert ended["outcome"] == ("done", "every criterion of the contract is met")
+    assert (ended["attempts"], ended["rounds"]) == ({"root": 0, "a": 1, "b": 1}, {"root": 2, "a": 0, "b": 0})
+    assert ended["ends"] == {"root": [], "a": [Exit.FINISHED], "b": [Exit.FINISHED]}
+    assert ended["verdicts"] == {"root": [], "a": [VerdictKind.MERGE], "b": [VerdictKind.MERGE]}
+    assert (ended["landings"], ended["ejections"], ended["open"]) == ([("a@1",), ("b@1",)], 0, [])
+
+
+@pytest.mark.extended
+@pytest.mark.timeout(1200)
+def test_a_goal_ends_the_same_at_whatever_calls_its_hosts_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = Losses(monkeypatch)
+    wanted = _end_in_new_place()
+    assert len(calm.hands.calls) >= CALLS
+
+    @given(moments=st.sets(st.integers(1, CALLS), min_size=1, max_size=4), loses_all=st.booleans())
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    def check(moments: set[int], loses_all: bool) -> None:
+        losses = Losses(monkeypatch, moments, loses_all=loses_all)
+        assert _end_in_new_place() == wanted
+        assert losses.hands.lost
+
+    check()
+
+
+@pytest.mark.extended
+async def test_work_that_loses_host_after_host_stops_the_run_and_says_so(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = Losses(monkeypatch, range(8, 1000))
+    ended = await bench.run(*TWO)
+    assert isinstance(ended.error, EnvironmentProblem)
+    assert not isinstance(ended.error, HostLost)
+    assert f"lost {MOST_LOSSES + 1} hosts in a row" in str(ended.error)
+    assert len(ended.state.tasks["a"].attempts) == 1
+    Losses(monkeypatch)
+    assert (await bench.resume(*TWO)).state.ended.outcome == "done"
+    assert losses.hands.lost
