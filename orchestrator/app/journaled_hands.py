@@ -23,6 +23,11 @@ class JournaledHands:
         return self._hands.refusal_reason
 
     @property
+    def slots(self) -> int:
+        """The slots of the wrapped hands."""
+        return self._hands.slots
+
+    @property
     def environment_hash(self) -> str:
         """The hash of the wrapped hands."""
         return self._hands.environment_hash

@@ -1,7 +1,7 @@
 """Open a run: put lock, journal, hands, gate, forge and roles together, and take them down again."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,9 @@ from orchestrator.app import role_wiring
 from orchestrator.app.codebase import open_codebase
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import open_field_guide
-from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.app.model_loading import start_loading_models
 from orchestrator.app.policies import open_policy
+from orchestrator.app.run_environments import RunEnvironments
 from orchestrator.app.telemetry import choose_hook_trace, run_telemetry
 from orchestrator.app.tool_servers import open_tool_servers
 from orchestrator.config.engines import LOOP
@@ -27,7 +27,7 @@ from orchestrator.crash import crash_point
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.ids import TreeId
-from orchestrator.domain.recipe.model import Recipe, RecipeEnv, require_valid_recipe, select_environment
+from orchestrator.domain.recipe.model import Recipe, require_valid_recipe
 from orchestrator.domain.run.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import RunTierGrants
@@ -36,11 +36,8 @@ from orchestrator.engine.control.policy_paths import PolicyHooks
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.engine.recovery.ref_repair import raise_landing_fence, repair_refs
 from orchestrator.engine.run_start import build_engine_started
-from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem, convert_error
-from orchestrator.forge.factory import open_forge, require_forge
-from orchestrator.hands.execution.command_slots import count_command_slots
-from orchestrator.hands.local import LocalHands, open_local_hands
-from orchestrator.hands.policy import GrantedFolder, SandboxGrant
+from orchestrator.errors import UsageProblem, convert_error
+from orchestrator.forge.factory import open_forge
 from orchestrator.hooks.runner import HookRunner
 from orchestrator.journal.journal import Journal, SystemClock, flush_beside
 from orchestrator.journal.locations.run_lock import RunLock
@@ -54,7 +51,6 @@ from orchestrator.judge.mutation.runner import MutantRunner
 from orchestrator.judge.repeats.runner import RepeatRunner
 from orchestrator.llm.router import ModelRouter
 from orchestrator.memory.guide_file import GuideFile
-from orchestrator.migrate.sites.ast_grep import list_needed_programs
 from orchestrator.ports.codebase import Codebase
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
@@ -62,10 +58,10 @@ from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Clock
 from orchestrator.ports.model_client import ModelClient
 from orchestrator.ports.policy import PolicyGuard
-from orchestrator.project.options import build_grant, build_litellm_client
+from orchestrator.project.options import build_litellm_client
 from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
-from orchestrator.provisioning.dependencies import DEPS_DIRECTORY, install_dependencies, run_setup_commands
+from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.queue.pr_branch import LandingFence
 from orchestrator.report.projection_names import STATUS_PROJECTION, SUMMARY_PROJECTION
 from orchestrator.report.run.status_projection import StatusProjection
@@ -137,8 +133,9 @@ async def open_run(
         opening = _RunOpening(location, overrides, stack, lock, journal, live, live.current, recipe)
         lock.write_owner(opening.config.run.lease_s)
         on_recovered = await opening.open_listeners()
-        grant, hands, before = await opening.open_environments()
-        policy, hooks = await opening.open_guards(hands)
+        environments = opening.build_environments()
+        hands = await environments.open_hands()
+        policy, hooks = await opening.open_guards(hands.here)
         yield RunContext(
             directory=location.directory,
             journal=journal,
@@ -146,12 +143,12 @@ async def open_run(
             lock=lock,
             landing_fence=epoch,
             repository=location.repository,
-            hands=hands,
-            gate=opening.build_gate(hands, before),
-            baseline_hands=before,
-            lend_hands=partial(opening.lend_hands, grant),
-            repeats=None if recipe else opening.build_repeat_runner(hands),
-            mutants=None if recipe else opening.build_mutant_runner(hands),
+            hands=hands.work,
+            gate=opening.build_gate(hands.checks, hands.before),
+            baseline_hands=hands.before,
+            lend_hands=partial(environments.lend_hands, hands.grant),
+            repeats=None if recipe else opening.build_repeat_runner(hands.checks),
+            mutants=None if recipe else opening.build_mutant_runner(hands.checks),
             forge=overrides.wrap_forge(await stack.enter_async_context(opening.open_forge())),
             roles=await opening.open_roles(hooks, policy),
             hooks=hooks,
@@ -236,47 +233,10 @@ class _RunOpening:
         notifications = run_notifications(config, journal, location.directory.journal, location.repository.root)
         return await self.stack.enter_async_context(notifications)
 
-    async def open_environments(self) -> tuple[SandboxGrant, Hands, Hands | None]:
-        """Return the grant, the hands that work under it, and the baseline's hands if it has its own environment."""
-        env = self.recipe.env if self.recipe else RecipeEnv()
-        try:
-            await require_forge(self.location.repository, self.config)
-            grant, hands = await self._open_environment(select_environment(env, "after"))
-            if not env.has_two_environments:
-                return grant, JournaledHands(hands, self.journal), None
-            _, before = await self._open_environment(select_environment(env, "before"))
-        except OrchestrateError as problem:
-            await self.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
-            raise
-        return grant, JournaledHands(hands, self.journal), JournaledHands(before, self.journal)
-
-    async def _open_environment(self, env: RecipeEnv) -> tuple[SandboxGrant, LocalHands]:
-        location, config = self.location, self.config
-        store, base = self.overrides.deps or location.state.path / DEPS_DIRECTORY, self.journal.state.run.base
-        lent_until_end = self.stack.enter_context(ExitStack())
-        installation = (location.repository, location.state.path, store, base, self._record_notice, lent_until_end)
-        grant = build_grant(config, env, list_needed_programs(self.recipe) if self.recipe else ())
-        grant = await install_dependencies(grant, (*config.env.deps, *env.deps), *installation)
-        grant = await run_setup_commands(grant, env, *installation)
-        hands = await self.stack.enter_async_context(self._open_hands(grant))
-        if hands.refusal_reason:
-            raise EnvironmentProblem(hands.refusal_reason)
-        for notice in hands.notices:
-            await self.journal.append(Noticed(level="warning", text=notice))
-        return grant, hands
-
-    def _open_hands(self, grant: SandboxGrant) -> AbstractAsyncContextManager[LocalHands]:
-        slots, redactor = self.config.hands.slots or None, self.journal.redactor
-        repository, state = self.location.repository, self.location.state.path
-        return open_local_hands(repository, state, grant, slots=slots, redactor=redactor)
-
-    @asynccontextmanager
-    async def lend_hands(self, grant: SandboxGrant, directories: Sequence[Path]) -> AsyncIterator[Hands]:
-        """Open hands like the run's own that see these directories of the host as well."""
-        folders = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
-        wider_grant = grant.model_copy(update={"read_only": (*grant.read_only, *folders)})
-        async with self._open_hands(wider_grant) as hands:
-            yield JournaledHands(hands, self.journal)
+    def build_environments(self) -> RunEnvironments:
+        """Return what opens the hands of the run."""
+        deps = self.overrides.deps or self.location.state.path / DEPS_DIRECTORY
+        return RunEnvironments(self.location, self.journal, self.config, self.recipe, deps, self.stack)
 
     async def open_guards(self, hands: Hands) -> tuple[PolicyGuard, Hooks]:
         """Open the policy, and the configured hooks behind what it says of landings.
@@ -342,8 +302,7 @@ class _RunOpening:
     def _build_check_runner(self, hands: Hands) -> CheckRunner:
         output_bytes = self.config.hands.output_mb * 1024 * 1024
         canaries, archive = self.config.gate.canaries, self._open_receipts()
-        places = 2 * count_command_slots(self.config.hands.slots)
-        return CheckRunner(hands, self.journal, output_bytes, places, has_canaries=canaries, archive=archive)
+        return CheckRunner(hands, self.journal, output_bytes, has_canaries=canaries, archive=archive)
 
     def _open_receipts(self) -> ReceiptDirectory | None:
         """Return the receipts of earlier runs; None for a migration, and where commands could write them themselves."""

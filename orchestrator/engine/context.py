@@ -18,7 +18,6 @@ from orchestrator.engine.commits import build_commit_style
 from orchestrator.engine.goal.action_order import ActionOrder, ImmediateOrder
 from orchestrator.engine.goal.worker_places import WorkerPlaces
 from orchestrator.engine.judging.passed_candidates import PassedCandidates
-from orchestrator.hands.execution.command_slots import count_command_slots
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.locations.run_directory import RunDirectory
 from orchestrator.journal.locations.run_lock import RunLock
@@ -115,8 +114,8 @@ class RunContext:
 
     @property
     def command_slots(self) -> int:
-        """The number of commands that the hands run at once."""
-        return count_command_slots(self.config.hands.slots)
+        """The number of commands that the hands run at once, now."""
+        return self.hands.slots
 
     @property
     def refs(self) -> RunRefs:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import anyio
 
@@ -42,9 +41,9 @@ class PendingWorkspace:
         return self._get_workspace().name
 
     @property
-    def root(self) -> Path:
-        """The path of the checkout, once it is open."""
-        return self._get_workspace().root
+    def host(self) -> str:
+        """The host that it is on, once it is open."""
+        return self._get_workspace().host
 
     @property
     def takes_turns(self) -> bool:

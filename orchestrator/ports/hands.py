@@ -231,11 +231,15 @@ class Workspace(Protocol):
 
 
 class Hands(Protocol):
-    """A host's workspaces."""
+    """Workspaces, on this machine or on several."""
 
     @property
     def refusal_reason(self) -> str | None:
         """The reason that commands are refused here, with how to mend it; None when they run."""
+
+    @property
+    def slots(self) -> int:
+        """The number of commands that run at once, now; hosts come and go."""
 
     @property
     def environment_hash(self) -> str:

@@ -22,7 +22,11 @@ from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.report.migration.dry_run import DryRunReport
 from orchestrator.run_control.control import RunLocation
 
-_ALONE = {"pr": {"push": "", "forge": "local"}, "approval": {"mode": "auto", "expires_s": 0}}
+_ALONE = {
+    "pr": {"push": "", "forge": "local"},
+    "approval": {"mode": "auto", "expires_s": 0},
+    "hosts": {"listen": ""},
+}
 _LEFT_OUT = {"hooks", "notify"}
 """Nobody outside is asked or told anything."""
 

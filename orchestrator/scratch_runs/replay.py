@@ -54,6 +54,7 @@ _ALONE = {
     "approval": {"mode": "auto", "expires_s": 0},
     "pr": {"push": "", "forge": "local", "checks_poll_s": 0.01},
     "commits": {"sign": "never"},
+    "hosts": {"listen": ""},
     "budget": {"usd": 0, "tokens": 0, "calls": 0},
 }
 _LEFT_OUT = ("budget", "hooks", "notify")

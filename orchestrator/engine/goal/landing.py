@@ -33,7 +33,7 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPo
         return await read_changed_paths(git, base, composer.candidates[unit])
 
     options = ParallelOptions(
-        lambda: context.command_slots,
+        lambda: context.gate.slots,
         reruns=context.config.gate.reruns,
         failures=list_failures(context.state.trials[-_LOOKED_AT:], context.state.ejections[-_LOOKED_AT:]),
         read_paths=read_paths,

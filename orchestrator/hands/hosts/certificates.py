@@ -11,3 +11,8 @@ class CertificateFiles:
     authority: Path
     certificate: Path
     key: Path
+
+
+def load_certificates(place: Path, role: str) -> CertificateFiles:
+    """Load."""
+    return CertificateFiles(place / "ca.pem", place / f"{role}.pem", place / f"{role}-key.pem")

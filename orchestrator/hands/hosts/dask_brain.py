@@ -74,8 +74,9 @@ async def listen_for_hosts(options: ListenOptions, roster: HostRoster) -> AsyncI
             f"hosts cannot join at {options.host}:{options.port}: {error}. Another run may listen there: give this one "
             "another address in listen under [hosts]"
         ) from error
-    arguments = security.get_connection_args("scheduler")
-    async with ConnectionPool(limit=_CONNECTIONS, connection_args=arguments) as pool, anyio.create_task_group() as tasks:
+    arguments = security.get_connection_args("scheduler")  # type: ignore[no-untyped-call]
+    pool = ConnectionPool(limit=_CONNECTIONS, connection_args=arguments)
+    async with pool, anyio.create_task_group() as tasks:
         listener = _HostListener(options, roster, scheduler, pool, tasks)
         plugin.listener = listener
         try:
@@ -90,14 +91,16 @@ def build_security(files: CertificateFiles) -> Security:
     """Return what lets nobody connect who has no certificate of the same authority."""
     roles = ("scheduler", "worker", "client")
     fields = {f"tls_{role}_{part}": path for role in roles for part, path in _list_parts(files)}
-    return Security(require_encryption=True, tls_ca_file=str(files.authority), **fields)
+    return Security(  # type: ignore[no-untyped-call]
+        require_encryption=True, tls_ca_file=str(files.authority), **fields
+    )
 
 
 def _list_parts(files: CertificateFiles) -> tuple[tuple[str, str], ...]:
     return ("cert", str(files.certificate)), ("key", str(files.key))
 
 
-class _JoinPlugin(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
+class _JoinPlugin(SchedulerPlugin):
     """Hears of workers that come and go."""
 
     name = "orchestrate-hosts"

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import anyio
 import dask
@@ -90,7 +89,7 @@ async def _serve_one_brain(
             )
             async with worker:
                 say(f"joined {options.brain_host}:{options.brain_port} as {identity.name}")
-                await worker.finished()
+                await worker.finished()  # type: ignore[no-untyped-call]
         except (OSError, ValueError, TimeoutError) as error:
             say(f"could not join: {error}")
         finally:
@@ -100,7 +99,7 @@ async def _serve_one_brain(
     say("the run's engine is gone; everything that ran here for it was ended")
 
 
-class _AgentPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
+class _AgentPlugin(WorkerPlugin):
     """Puts our handler beside those of the worker."""
 
     name = "orchestrate-agent"

@@ -1,4 +1,4 @@
-"""The link to a host over Dask `distributed`: its connections, its liveness, and the guard that ends calls at a loss."""
+"""The link to a host over Dask `distributed`, with the guard that ends every call when the host is lost."""
 
 from dataclasses import dataclass, field
 from typing import Protocol

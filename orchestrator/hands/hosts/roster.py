@@ -55,20 +55,29 @@ class JoinedHost:
     workspaces: int = 0
     mark: HostMark = "ready"
 
-    def describe_place(self, key: str, commit: CommitId) -> Place:
+    def describe_place(self, key: str, commit: CommitId | None) -> Place:
         """Return the host as a place for a workspace of an environment at a commit."""
         sender = self.senders.get(key)
-        has_commit = sender is not None and sender.has_objects(commit)
+        has_commit = sender is not None and commit is not None and sender.has_objects(commit)
         takes_work = sender is not None and self.mark == "ready"
         return Place(self.link.host, self.slots, self.workspaces, has_commit, takes_work)
 
 
+def _get_ready_mark(_: str) -> HostMark:
+    return "ready"
+
+
 @dataclass
 class HostRoster:
-    """The hosts that joined one run. `version` is that of this package, `record` writes events of the run."""
+    """The hosts that joined one run.
+
+    `version` is that of this package, `record` writes events of the run, and `get_mark` tells what a person decided
+    about a host.
+    """
 
     version: str
     record: Callable[[Event], Awaitable[None]]
+    get_mark: Callable[[str], HostMark] = _get_ready_mark
     environments: dict[str, SharedEnvironment] = field(default_factory=dict)
     hosts: dict[str, JoinedHost] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
@@ -78,7 +87,7 @@ class HostRoster:
         try:
             hello = await ask_host(link, messages.Greet())
             self._check_version(hello)
-            host = JoinedHost(link, hello.slots)
+            host = JoinedHost(link, hello.slots, mark=self.get_mark(link.host))
             for environment in self.environments.values():
                 await self._open_environment(host, environment)
         except HostLost:
@@ -151,7 +160,7 @@ class HostRoster:
         await self._let_drained_leave(host)
         self._wake()
 
-    def list_places(self, key: str, commit: CommitId) -> Sequence[Place]:
+    def list_places(self, key: str, commit: CommitId | None) -> Sequence[Place]:
         """Return the hosts as places for a workspace at a commit."""
         return [host.describe_place(key, commit) for host in self.hosts.values()]
 

@@ -55,6 +55,11 @@ class SpreadHands:
         return self._local.refusal_reason
 
     @property
+    def slots(self) -> int:
+        """The number of commands that run at once on all machines that take work; those of this one if none does."""
+        return sum(place.slots for place in self._list_places() if place.takes_work) or self._local.slots
+
+    @property
     def policy_summary(self) -> Mapping[str, str]:
         """The policy in words."""
         hosts = ", ".join(sorted(self._roster.hosts)) or "none has joined"
@@ -90,7 +95,7 @@ class SpreadHands:
         self._opened_here = [*(one for one in self._opened_here if one.is_open), workspace]
         return workspace
 
-    def _list_places(self, commit: CommitId) -> list[Place]:
+    def _list_places(self, commit: CommitId | None = None) -> list[Place]:
         places = list(self._roster.list_places(self._key, commit))
         if self._rules.uses_this_machine:
             count = self._opening_here + sum(one.is_open for one in self._opened_here)

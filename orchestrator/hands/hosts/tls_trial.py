@@ -21,7 +21,8 @@ async def require_brain(host: str, port: int, files: CertificateFiles) -> bool:
     context.check_hostname = False  # a certificate names its owner by role; only those of our authority count
     try:
         with anyio.fail_after(_PATIENCE_S):
-            async with await anyio.connect_tcp(host, port, ssl_context=context, tls_standard_compatible=False) as stream:
+            connecting = anyio.connect_tcp(host, port, ssl_context=context, tls_standard_compatible=False)
+            async with await connecting as stream:
                 await stream.receive(1)  # with TLS 1.3 a refused certificate is told with the first bytes
     except ssl.SSLError as error:
         raise UsageProblem(

@@ -201,6 +201,11 @@ def find_pin_directory(configured: str = "", environ: Mapping[str, str] = os.env
     return _find_state_base(configured, environ).absolute() / "mcp-pins"
 
 
+def find_hosts_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory in which a host keeps what it has for the runs of others."""
+    return _find_state_base("", environ) / "hosts"
+
+
 def _find_state_base(configured: str, environ: Mapping[str, str]) -> Path:
     if configured:
         return Path(configured).expanduser()

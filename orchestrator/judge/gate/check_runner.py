@@ -5,7 +5,6 @@ The guard of its test runner goes into the sandbox beside it, under names drawn 
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -48,6 +47,8 @@ from orchestrator.ports.hands import CommandEnding, CommandResult, Hands
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.receipt_archive import ReceiptArchive
 
+_PLACES = 2
+"""Checks that have a workspace at once, for each that runs: one that waits longer for its turn needs none."""
 _ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024
 
@@ -68,19 +69,15 @@ class CheckRunner:
         hands: Hands,
         ledger: Ledger,
         output_bytes: int,
-        places: float = math.inf,
         *,
         has_canaries: bool = True,
         archive: ReceiptArchive | None = None,
     ) -> None:
-        """Run checks in these hands; with an `archive` receipts come from earlier runs, and go to later ones.
-
-        At most `places` checks have a workspace at once: one that waits for its turn needs none.
-        """
+        """Run checks in these hands; with an `archive` receipts come from earlier runs, and go to later ones."""
         self._hands = hands
         self._ledger = ledger
         self._output_bytes = output_bytes
-        self._places = anyio.CapacityLimiter(places)
+        self._places = anyio.CapacityLimiter(_PLACES * hands.slots)
         self._planner = GuardPlanner(ledger, has_canaries=has_canaries)
         self._reuse = ReceiptReuse(archive, ledger, has_canaries=has_canaries) if archive else None
 
@@ -88,6 +85,11 @@ class CheckRunner:
     def environment(self) -> str:
         """A hash of what besides the tree decides an outcome."""
         return self._hands.environment_hash
+
+    @property
+    def slots(self) -> int:
+        """The number of checks that run at once, now."""
+        return self._hands.slots
 
     def record_calls(self, tree: TreeId, modules: Sequence[str]) -> None:
         """Let guarded checks on a tree record calls of the functions in these modules, by their paths."""
@@ -146,6 +148,7 @@ class CheckRunner:
 
         A run whose host is lost says nothing of the tree: it is made again.
         """
+        self._places.total_tokens = _PLACES * self.slots  # hosts come and go
         async with self._places:
             return await repeat_on_lost_host(partial(self._run_in_workspace, spec, checked, plan, narrows))
 

@@ -49,6 +49,7 @@ class HarnessGate:
         breaks; with `is_strict` it is compared with the base in the base's, and has to have mended that as well.
         By what `read_changes` returns, tests are found again that have other ids; without it ids are all that counts.
         """
+        self._runner = runner
         self.receipts = base = Receipts(runner, ledger)
         if baseline_runner is not None and baseline_runner is not runner:
             base = Receipts(baseline_runner, ledger)
@@ -61,6 +62,11 @@ class HarnessGate:
         self.rerun_s = rerun_s
         """Seconds that all reruns of one tree may take; none begins after that."""
         self._read_changes = read_changes
+
+    @property
+    def slots(self) -> int:
+        """The number of checks that run at once, now."""
+        return self._runner.slots
 
     @property
     def commands(self) -> str:

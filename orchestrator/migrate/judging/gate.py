@@ -13,7 +13,6 @@ from orchestrator.domain.recipe.verify import InvariantKind, Level
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
 from orchestrator.errors import BlobLost
-from orchestrator.hands.execution.command_slots import count_command_slots
 from orchestrator.judge.gate.check_runner import CheckedTree, CheckRunner, build_check_key
 from orchestrator.judge.gate.flakiness import list_runs_like
 from orchestrator.judge.gate.harness import HarnessGate
@@ -67,8 +66,7 @@ class MigrationGate:
     def _build_runner(self, hands: Hands) -> CheckRunner:
         config = self._context.config
         output_bytes = config.hands.output_mb * 1024 * 1024
-        places = 2 * count_command_slots(config.hands.slots)
-        return CheckRunner(hands, self._context.journal, output_bytes, places, has_canaries=config.gate.canaries)
+        return CheckRunner(hands, self._context.journal, output_bytes, has_canaries=config.gate.canaries)
 
     def _get_gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
         """Return the gate of these checks.

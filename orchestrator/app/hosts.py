@@ -1,0 +1,88 @@
+"""Hosts that may join a run: where they do, who they are known by, and how its hands are spread over them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator import __version__
+from orchestrator.config.model import Config
+from orchestrator.domain.event import Event, RecordedEvent
+from orchestrator.domain.event.hosts import HostMark, HostMarked
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.purpose import Purpose
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.hosts.certificates import CertificateFiles, load_certificates
+from orchestrator.hands.hosts.roster import HostRoster
+from orchestrator.hands.hosts.spread_hands import SpreadHands, SpreadRules, open_spread_hands
+from orchestrator.hands.local import LocalHands
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.journal.journal import Journal
+
+MISSING_EXTRA = (
+    "hosts need packages that are not installed: pip install 'orchestrate-goals[hosts]', or remove listen under [hosts]"
+)
+
+
+@dataclass(frozen=True)
+class HostConnections:
+    """The hosts of a run, and the rules by which its hands are spread over them."""
+
+    roster: HostRoster
+    rules: SpreadRules
+
+    async def spread_hands(self, here: LocalHands, grant: SandboxGrant, base: CommitId, state: Path) -> SpreadHands:
+        """Return hands over this machine's and those of all hosts."""
+        return await open_spread_hands(here, self.roster, grant, base, state, self.rules)
+
+
+@asynccontextmanager
+async def open_host_connections(config: Config, journal: Journal) -> AsyncIterator[HostConnections]:
+    """Let hosts join the run while the block lasts.
+
+    Raises:
+        EnvironmentProblem: the extra is missing, or nobody can listen at the address.
+        UsageProblem: the certificates cannot be used.
+    """
+    try:
+        from orchestrator.hands.hosts.dask_brain import ListenOptions, listen_for_hosts
+    except ImportError as error:
+        raise EnvironmentProblem(MISSING_EXTRA) from error
+    settings = config.hosts
+    files = await to_thread.run_sync(_load_certificates, settings.certs)
+    host, _, port = settings.listen.rpartition(":")
+
+    async def record(event: Event) -> None:
+        await journal.append(event)
+
+    def get_mark(name: str) -> HostMark:
+        return "ready"
+
+    roster = HostRoster(__version__, record, get_mark)
+    options = ListenOptions(host, int(port), files, settings.lost_after_s)
+    async with listen_for_hosts(options, roster) as address, anyio.create_task_group() as tasks:
+
+        def follow_marks(recorded: RecordedEvent) -> None:
+            if isinstance(event := recorded.event, HostMarked):
+                tasks.start_soon(roster.mark_host, event.name, event.mark)
+
+        journal.listeners.append(follow_marks)
+        await journal.append(Noticed(level="info", text=f"hosts can join at {address.removeprefix('tls://')}"))
+        try:
+            yield HostConnections(roster, SpreadRules(may_go_out, settings.use_this_machine))
+        finally:
+            journal.listeners.remove(follow_marks)
+            tasks.cancel_scope.cancel()
+
+
+def may_go_out(purpose: Purpose) -> bool:
+    """Return True if a host may serve a purpose. Planners only read, which is quicker here."""
+    return purpose.facts.kind != "planning"
+
+
+def _load_certificates(place: str) -> CertificateFiles:
+    return load_certificates(Path(place).expanduser(), "brain")
