@@ -3,7 +3,7 @@
 What an earlier process had done of it is not done again: the journal tells how far each file's attempt has come.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 
 import anyio
@@ -17,7 +17,8 @@ from orchestrator.domain.run.task import Handoff, TaskStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.approvals import ask_to_raise_limit
 from orchestrator.engine.control.stop_signals import require_not_stopping
-from orchestrator.errors import LimitReached, PausedByPerson, UsageProblem
+from orchestrator.engine.lost_hosts import LossCounter
+from orchestrator.errors import HostLost, LimitReached, PausedByPerson, UsageProblem
 from orchestrator.migrate.models.attempt import FileAttempt
 from orchestrator.migrate.models.context import ModelPass
 from orchestrator.migrate.models.file_tasks import build_step_task, build_step_task_id
@@ -88,19 +89,27 @@ def _is_wanted(state: RunState, path: str) -> bool:
 async def _try_files(
     context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord]
 ) -> LimitReached | PausedByPerson | None:
-    """Try files until none waits or something stops it. What was begun then goes on to its next call."""
+    """Try files until none waits or something stops it. What was begun then goes on to its next call.
+
+    An attempt whose host is lost goes on from the journal.
+    """
     stops: list[LimitReached | PausedByPerson] = []
+    losses = defaultdict[str, LossCounter](LossCounter)
 
     async def run_attempts() -> None:
         while waiting and not stops and not context.state.is_draining and context.state.user_pause is None:
             file = waiting.popleft()
             if not _is_wanted(context.state, file.path):
                 continue
+            begun = anyio.current_time()
             try:
                 await FileAttempt(context, roles, at, file).run_attempt()
             except (LimitReached, PausedByPerson) as stop:
                 stops.append(stop)
                 waiting.append(file)
+            except HostLost as lost:
+                losses[file.path].note_loss(lost, anyio.current_time() - begun)
+                waiting.appendleft(file)
 
     async with anyio.create_task_group() as tasks:
         for _ in range(min(context.config.run.max_workers, len(waiting))):

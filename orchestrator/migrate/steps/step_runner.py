@@ -4,6 +4,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 
 import anyio
 
@@ -11,6 +13,9 @@ from orchestrator.domain.event.migration import FileMoved, StepFinished, StepSta
 from orchestrator.domain.migration.files import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.control.stop_signals import require_not_stopping
+from orchestrator.engine.lost_hosts import LossCounter
+from orchestrator.errors import HostLost
+from orchestrator.hands.execution.lost_hosts import repeat_on_lost_host
 from orchestrator.migrate.steps.batch_script import BatchSizer, can_batch, record_side_effects
 from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
 from orchestrator.migrate.steps.repeated_passes import repeat_until_settled
@@ -121,9 +126,12 @@ class _StepWork:
             return ""
         versions, key = get_process_cache(self.context).versions, (program, self.context.hands.environment_hash)
         if key not in versions:
-            async with self._open_workspace() as workspace:
-                versions[key] = await workspace.read_version(program)
+            versions[key] = await repeat_on_lost_host(partial(self._read_version, program))
         return versions[key]
+
+    async def _read_version(self, program: str) -> str:
+        async with self._open_workspace() as workspace:
+            return await workspace.read_version(program)
 
     def _open_workspace(self) -> AbstractAsyncContextManager[StepWorkspace]:
         return StepWorkspace.open_for_step(self.context, self.run, self.batches, self.tracked)
@@ -157,14 +165,32 @@ class _StepWork:
             require_not_stopping(self.context)
 
     async def _run_worker(self) -> None:
+        """Work until nothing waits, in another workspace where the host of one is lost."""
+        losses = LossCounter()
+        while self._may_go_on():
+            begun = anyio.current_time()
+            try:
+                await self._run_in_workspace()
+            except HostLost as lost:
+                losses.note_loss(lost, anyio.current_time() - begun)
+
+    def _may_go_on(self) -> bool:
         state = self.context.state
+        return bool(self._waiting) and not state.is_draining and state.user_pause is None
+
+    async def _run_in_workspace(self) -> None:
         async with AsyncExitStack() as stack:
             workspace = None
             if self._needs_workspace():
                 workspace = await stack.enter_async_context(self._open_workspace())
             executor = StepExecutor(self.context, self.run, workspace)
-            while self._waiting and not state.is_draining and state.user_pause is None:
-                await self._execute(executor, self._take_files())
+            while self._may_go_on():
+                groups = self._take_groups()
+                try:
+                    await self._execute(executor, list(chain.from_iterable(groups)))
+                except HostLost:
+                    self._waiting.extendleft(reversed(groups))
+                    raise
 
     def _needs_workspace(self) -> bool:
         if not self.run.step.runs_in_process:
@@ -172,14 +198,13 @@ class _StepWork:
         waiting = (file for group in self._waiting for file in group)
         return self.run.step.must_parse and any(is_checked_by_node(file.path) for file in waiting)
 
-    def _take_files(self) -> list[StepInput]:
-        if self.run.step.takes_together:
-            return self._waiting.popleft()
-        size = self.batches.choose_size(len(self._waiting))
-        files = []
+    def _take_groups(self) -> list[list[StepInput]]:
+        """Take what is carried out at once: one group that the step gets together, or several of a file each."""
+        size = 1 if self.run.step.takes_together else self.batches.choose_size(len(self._waiting))
+        groups = []
         for _ in range(min(size, len(self._waiting))):
-            files += self._waiting.popleft()
-        return files
+            groups.append(self._waiting.popleft())
+        return groups
 
     async def _execute(self, executor: StepExecutor, files: Sequence[StepInput]) -> None:
         events = await executor.execute_step(files)
