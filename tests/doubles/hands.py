@@ -23,6 +23,7 @@ class LaidDownHands:
 
     refusal_reason = None
     environment_hash = "environment"
+    slots = 4
     policy_summary: Mapping[str, str] = {}
 
     def __init__(self, laid_down: Mapping[str, list[Run]]) -> None:

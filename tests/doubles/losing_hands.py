@@ -35,6 +35,10 @@ class LosingHands:
         return self._hands.refusal_reason
 
     @property
+    def slots(self) -> int:
+        return self._hands.slots
+
+    @property
     def environment_hash(self) -> str:
         return self._hands.environment_hash
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from fnmatch import fnmatch
-from pathlib import Path
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.sandbox.tier import Tier
@@ -16,7 +15,7 @@ class InMemoryWorkspace:
     """Files as a dict; `trees` remembers every snapshot, so that `restore` works."""
 
     name = "memory"
-    root = Path("/nowhere")
+    host = ""
     takes_turns = False
 
     def __init__(self, files: dict[str, bytes] | None = None) -> None:

@@ -148,6 +148,7 @@ class _HostListener:
         """Send all hosts away, and end the scheduler."""
         for link in list(self.links.values()):
             link.mark_lost("the run's engine has ended")
+            await self.roster.lose_host(link.host, "closed", "")
         self.links.clear()
         await self.scheduler.close()
 

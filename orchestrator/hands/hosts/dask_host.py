@@ -17,7 +17,7 @@ from orchestrator.hands.hosts.host_agent import HostAgent, HostIdentity
 from orchestrator.hands.hosts.host_store import HostStore
 from orchestrator.hands.hosts.tls_trial import require_brain
 
-_PAUSE_S = 1.0
+_PAUSE_S = 0.3
 _SETTINGS = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,

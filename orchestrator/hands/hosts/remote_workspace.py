@@ -48,6 +48,7 @@ class RemoteWorkspace:
     """The last snapshot, while nothing was started or written since."""
     _results: dict[str, CommandResult] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
+    _policies: dict[Tier, str] = field(default_factory=dict)
     _is_open: bool = True
 
     @property
@@ -67,7 +68,10 @@ class RemoteWorkspace:
 
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under there."""
-        return (await ask_host(self.link, messages.GetPolicyHash(workspace=self._id, tier=tier))).hash
+        if tier not in self._policies:
+            reply = await ask_host(self.link, messages.GetPolicyHash(workspace=self._id, tier=tier))
+            self._policies[tier] = reply.hash
+        return self._policies[tier]
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command; a no-op if `call_id` was started before."""

@@ -9,6 +9,7 @@ import anyio
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.hosts import HostJoined, HostLeft, HostLeftCause, HostMark
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, HostLost, OrchestrateError, UsageProblem
 from orchestrator.hands.hosts import messages
@@ -22,6 +23,12 @@ from orchestrator.hands.policy import SandboxGrant
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
+
+
+_NO_HOST = (
+    "no host takes work, and this machine is not used: commands wait until a host joins (orchestrate hosts join) or is "
+    "used again (orchestrate hosts uncordon)"
+)
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class HostRoster:
     environments: dict[str, SharedEnvironment] = field(default_factory=dict)
     hosts: dict[str, JoinedHost] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
+    _tells_of_wait: bool = False
 
     async def admit_host(self, link: HostLink) -> None:
         """Make a host that has connected ready for work; refuse one that does not fit, and say why on both sides."""
@@ -96,6 +104,7 @@ class HostRoster:
             await self._refuse_host(link, str(error))
             return
         self.hosts[link.host] = host
+        self._tells_of_wait = False
         await self.record(HostJoined(name=link.host, slots=host.slots, address=link.address, version=hello.version))
         self._wake()
 
@@ -164,9 +173,13 @@ class HostRoster:
         """Return the hosts as places for a workspace at a commit."""
         return [host.describe_place(key, commit) for host in self.hosts.values()]
 
-    async def wait_for_change(self) -> None:
-        """Wait until a host joins, leaves, has less to do or is marked."""
-        await self._changed.wait()
+    async def wait_for_host(self) -> None:
+        """Wait until a host joins or is used again; tell people once that work waits for that."""
+        changed = self._changed
+        if not self._tells_of_wait:
+            self._tells_of_wait = True
+            await self.record(Noticed(level="warning", text=_NO_HOST))
+        await changed.wait()
 
     def _wake(self) -> None:
         self._changed.set()

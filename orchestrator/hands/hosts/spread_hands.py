@@ -76,7 +76,7 @@ class SpreadHands:
         while True:
             place = choose_place(self._list_places(commit))
             if place is None:
-                await self._roster.wait_for_change()
+                await self._roster.wait_for_host()
                 continue
             if place.host == THIS_MACHINE:
                 return await self._open_on_this_machine(commit, purpose)

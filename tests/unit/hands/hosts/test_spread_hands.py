@@ -22,7 +22,9 @@ pytestmark = pytest.mark.sandbox
 
 
 @asynccontextmanager
-async def spread(yard: Any, tmp_path: Path, events: list[Event], grant: SandboxGrant | None = None) -> AsyncIterator[SpreadHands]:
+async def spread(
+    yard: Any, tmp_path: Path, events: list[Event], grant: SandboxGrant | None = None
+) -> AsyncIterator[SpreadHands]:
     async def record(event: Event) -> None:
         events.append(event)
 
@@ -41,7 +43,9 @@ async def test_a_command_runs_on_a_host_at_the_place_of_the_checkout(yard: Any, 
     async with spread(yard, tmp_path, events) as hands:
         assert [type(event) for event in events] == [HostJoined], events
         workspace = await hands.open_workspace(CommitId(yard.git("rev-parse", "HEAD")), Purpose("test"))
-        result, printed = await run_and_read(workspace, ShellCommand(line="pwd; ls; git log --oneline; echo new > made"))
+        result, printed = await run_and_read(
+            workspace, ShellCommand(line="pwd; ls; git log --oneline; echo new > made")
+        )
         assert result.exit_code == 0
         assert str(yard.repo) in printed
         taken = await workspace.take_snapshot("kept", "refs/test/kept")
