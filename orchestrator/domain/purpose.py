@@ -18,6 +18,7 @@ class PurposeFacts(FrozenModel):
     """The facts that programs go by: `planning` has a task, `attempt` a task and its attempt, `queue` the round's name.
 
     `detail` says how a run of checks differs from the plain one, such as "again"; it is empty for the plain one.
+    `check` is the key of the one run of a check that a workspace is for; empty where it is for something else.
     """
 
     kind: PurposeKind = "other"
@@ -25,6 +26,7 @@ class PurposeFacts(FrozenModel):
     attempt: int = 0
     round: str = ""
     detail: str = ""
+    check: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class Purpose:
         """Return the same purpose for a run of checks that differs from the plain one by `detail`."""
         details = ", ".join(filter(None, (self.facts.detail, detail)))
         return Purpose(f"{self.text}, {detail}", self.facts.model_copy(update={"detail": details}))
+
+    def for_check_run(self, key: str) -> "Purpose":
+        """Return the same purpose for the workspace of the run of a check with this key."""
+        return Purpose(self.text, self.facts.model_copy(update={"check": key}))
 
 
 def parse_old_purpose(text: str) -> PurposeFacts:

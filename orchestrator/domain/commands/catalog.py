@@ -309,6 +309,44 @@ _MIGRATION_COMMANDS = (
         wake="unless-declined",
     ),
 )
+_HOST = CommandArgument("host")
+_HOST_COMMANDS = (
+    CatalogEntry(
+        "hosts drain",
+        do="drain-host",
+        usage="hosts drain HOST",
+        summary="have a host leave when nothing is open on it",
+        line="Have a host leave when nothing is open on it any more.",
+        help="""Open nothing new on HOST of RUN, and have it leave when its last workspace is closed. Nothing that runs
+        there is cut off.""",
+        examples=("orchestrate hosts drain latest build-2",),
+        target="host",
+        argument=_HOST,
+    ),
+    CatalogEntry(
+        "hosts cordon",
+        do="cordon",
+        usage="hosts cordon HOST",
+        summary="open nothing new on a host",
+        line="Open nothing new on a host.",
+        help="""Open nothing new on HOST of RUN. What runs there goes on, and the host stays. That holds when it is lost
+        and joins again, and for the engine that goes on with the run.""",
+        examples=("orchestrate hosts cordon latest build-2",),
+        target="host",
+        argument=_HOST,
+    ),
+    CatalogEntry(
+        "hosts uncordon",
+        do="uncordon",
+        usage="hosts uncordon HOST",
+        summary="use a host again",
+        line="Use a host again.",
+        help="Use HOST of RUN again that is cordoned, or is being drained and has not left yet.",
+        examples=("orchestrate hosts uncordon latest build-2",),
+        target="host",
+        argument=_HOST,
+    ),
+)
 _ENGINE_COMMANDS = (
     CatalogEntry(
         *("drain", "stop", "drain", "let what runs finish, begin nothing new; as Ctrl-C once"), fixed={"how": "drain"}
@@ -326,9 +364,11 @@ CRITERION_VERBS: Mapping[str, CatalogEntry] = {entry.name.split()[1]: entry for 
 """The commands that are verbs of `orchestrate criterion`, by name."""
 MIGRATION_VERBS: Mapping[str, CatalogEntry] = {entry.name: entry for entry in _MIGRATION_COMMANDS}
 """The commands that are verbs of `orchestrate migrate`, by name."""
+HOST_VERBS: Mapping[str, CatalogEntry] = {entry.name.split()[1]: entry for entry in _HOST_COMMANDS}
+"""The commands that are verbs of `orchestrate hosts`, by name."""
 TYPED_COMMANDS: Mapping[str, CatalogEntry] = {
     **GOAL_VERBS,
     **{name: entry for name, entry in MIGRATION_VERBS.items() if name not in GOAL_VERBS},
-    **{entry.name: entry for entry in (*_CRITERION_COMMANDS, *_ENGINE_COMMANDS)},
+    **{entry.name: entry for entry in (*_CRITERION_COMMANDS, *_HOST_COMMANDS, *_ENGINE_COMMANDS)},
 }
 """The commands that a dashboard knows, by what is typed. `retry` means tasks of a goal and files of a migration."""

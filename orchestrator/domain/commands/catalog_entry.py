@@ -5,7 +5,7 @@ from inspect import cleandoc
 from typing import Literal, NamedTuple
 
 GoalTarget = Literal[
-    "question", "question-to-approve", "task", "listener", "subtree", "call", "criterion", "criterion-id"
+    "question", "question-to-approve", "task", "listener", "subtree", "call", "criterion", "criterion-id", "host"
 ]
 MigrationTarget = Literal["files", "failed-files", "shard", "shards", "groups"]
 Target = Literal["", GoalTarget, MigrationTarget]

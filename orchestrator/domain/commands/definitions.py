@@ -194,6 +194,24 @@ class Revise(_BaseCommand, do="revise"):
     recipe: dict[str, Any]
 
 
+class Cordon(_BaseCommand, do="cordon"):
+    """Open nothing new on a host; what runs there goes on."""
+
+    host: str
+
+
+class Uncordon(_BaseCommand, do="uncordon"):
+    """Use a host again that is cordoned, or was to leave."""
+
+    host: str
+
+
+class Drain(_BaseCommand, do="drain-host"):
+    """Open nothing new on a host, and have it leave when its last workspace is closed."""
+
+    host: str
+
+
 GoalCommand = (
     Approve
     | SendBack
@@ -213,7 +231,9 @@ GoalCommand = (
 """The commands that are not for migrations alone."""
 MigrationCommand = SkipFiles | RetryFiles | HoldShard | ReleaseShard | RollbackShards | Publish | Revise
 """The commands that make sense for migrations only."""
-Command = Annotated[GoalCommand | MigrationCommand, Field(discriminator="do")]
+HostCommand = Cordon | Uncordon | Drain
+"""The commands about hosts, which make sense for both."""
+Command = Annotated[GoalCommand | MigrationCommand | HostCommand, Field(discriminator="do")]
 
 
 class InboxCommand(FrozenModel):

@@ -5,7 +5,8 @@ from operator import attrgetter
 
 from orchestrator.domain.commands import definitions
 from orchestrator.domain.commands.answers import explain_answer_refusal
-from orchestrator.domain.commands.definitions import Command, MigrationCommand
+from orchestrator.domain.commands.definitions import Command, HostCommand, MigrationCommand
+from orchestrator.domain.commands.hosts import explain_host_refusal
 from orchestrator.domain.commands.migration import apply_migration_command, explain_migration_refusal
 from orchestrator.domain.commands.person_words import LISTENING_ROLES, MAX_WORDS_CHARS, WORDS_FOLLOW, PersonWords
 from orchestrator.domain.event.work import ToolCalled
@@ -38,6 +39,8 @@ def explain_refusal(state: RunState, command: Command) -> str:
     """Return the reason why a command cannot be carried out now; empty when it can."""
     if isinstance(command, MigrationCommand):
         return explain_migration_refusal(state, command)
+    if isinstance(command, HostCommand):
+        return explain_host_refusal(state, command)
     refusal = _explain_goal_refusal(state, command)
     if refusal is None and state.ended:
         return f"the run has ended: {state.ended.outcome}"

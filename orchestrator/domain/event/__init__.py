@@ -8,6 +8,7 @@ from orchestrator.domain.event import (
     external,
     forge,
     guests,
+    hosts,
     landing,
     memory,
     migration,
@@ -31,7 +32,7 @@ def _list_concrete(cls: type[Event]) -> list[type[Event]]:
     return list(chain.from_iterable(map(_list_concrete, cls.__subclasses__()))) or [cls]
 
 
-_MODULES = (forge, landing, migration, external, people, run, verification, work, memory, policy, guests)
+_MODULES = (forge, landing, migration, external, people, run, verification, work, memory, policy, guests, hosts)
 EVENT_CLASSES: dict[tuple[str, int], type[Event]] = {
     (cls.model_fields["kind"].default, cls.model_fields["v"].default): cls
     for cls in _list_concrete(Event)

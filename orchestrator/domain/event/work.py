@@ -122,9 +122,10 @@ class WorkspaceLeasing(PurposeIntent, kind="workspace.leasing"):
 
 
 class WorkspaceLeased(Done, kind="workspace.leased"):
-    """The workspace stands ready; `name` is its directory in the pool."""
+    """The workspace stands ready; `name` is its directory in the pool, `host` its host: empty for the engine's own."""
 
     name: str
+    host: str = ""
 
 
 class CandidateTaking(Intent, kind="candidate.taking"):

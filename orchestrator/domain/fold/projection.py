@@ -5,9 +5,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from orchestrator.domain.event import forge, landing, migration, people, run
+from orchestrator.domain.event import forge, landing, migration, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
-from orchestrator.domain.fold import spend
+from orchestrator.domain.fold import hosts, spend
 from orchestrator.domain.fold.run import apply_run_event
 from orchestrator.domain.ids import parse_effect_name
 from orchestrator.domain.migration.burndown import record_tick
@@ -93,6 +93,9 @@ def _record_landing_time(state: RunState, _event: landing.LandingFinished, at: d
 _BEFORE: tuple[tuple[_Kinds, _Recorder], ...] = (
     (Intent, _begin_effect),
     (run.EngineStarted, _begin_epoch),
+    (run.EngineStarted, hosts.close_hosts),
+    (hosts.HOST_EVENTS, hosts.record_host),
+    (work.WorkspaceLeased, hosts.record_workspace_host),
     ((people.ApprovalRequested, people.ApprovalDecided), spend.record_question_time),
     (forge.ChecksSeen, spend.record_forge_checks),
 )

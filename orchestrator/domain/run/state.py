@@ -17,6 +17,7 @@ from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, GrantDecided, VerdictGiven
 from orchestrator.domain.frozen_model import FrozenModel
+from orchestrator.domain.hosts.table import HostTable
 from orchestrator.domain.identity import AgentIdentity
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.judging.check import CANARY_CHECK, Receipt
@@ -187,6 +188,7 @@ class RunState:
     goal: GoalState = field(default_factory=GoalState)
     migration: MigrationState = field(default_factory=MigrationState)
     spend: SpendState = field(default_factory=SpendState)
+    hosts: HostTable = field(default_factory=HostTable)
     notices: tuple[Noticed, ...] = ()
     approvals: dict[str, ApprovalState] = field(default_factory=WatchedTable)
     taken_commands: dict[str, str] = field(default_factory=dict)
@@ -336,11 +338,7 @@ class RunState:
     def list_clashes_ahead(self) -> list[ClashForeseen]:
         """Return the conflicts that are foreseen among attempts at work, and between them and the branch."""
         at_work = {self.tasks[name].unit for name in self.task_index.list_with_status(TaskStatus.RUNNING)}
-        found = []
-        for clash in self.foreseen_clashes:
-            if at_work.issuperset((clash.unit, *clash.partners)):
-                found.append(clash)
-        return found
+        return [clash for clash in self.foreseen_clashes if at_work.issuperset((clash.unit, *clash.partners))]
 
     def list_flaky_tests(self) -> list[tuple[str, int]]:
         """Return the tests with both outcomes on one tree, with the number of such trees, most first."""

@@ -13,8 +13,17 @@ from orchestrator.config.live_config import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.commands.answers import Answer, build_answer_event
-from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Configure, InboxCommand, Stop
+from orchestrator.domain.commands.definitions import (
+    Approve,
+    Cancel,
+    Command,
+    Configure,
+    HostCommand,
+    InboxCommand,
+    Stop,
+)
 from orchestrator.domain.commands.goal import explain_refusal
+from orchestrator.domain.commands.hosts import build_mark_event
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.run.state import RunState
@@ -106,6 +115,8 @@ def _build_events(state: RunState, sent: InboxCommand, refused: str) -> list[Eve
         if answered is not None:
             edited = sent.command.plan if isinstance(sent.command, Approve) else None
             events += [answered, *build_plan_events(state, answered, edited)]
+    if not refused and isinstance(sent.command, HostCommand):
+        events.append(build_mark_event(sent.command, sent.by))
     return events
 
 

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import domain
 from orchestrator.domain.event import UnknownEventError, format_event_body, parse_event
+from orchestrator.domain.hosts.table import HostTable
 from orchestrator.domain.run.goal_state import GoalState
 from orchestrator.domain.run.migration_state import MigrationState
 from orchestrator.domain.run.spend_state import SpendState
@@ -28,7 +29,7 @@ from worktrees.durable_files import replace_durably
 
 SNAPSHOT_FILE = "snapshot.jsonl"
 _PIECE = 500
-_PARTS = {"goal": GoalState, "migration": MigrationState, "spend": SpendState}
+_PARTS = {"goal": GoalState, "migration": MigrationState, "spend": SpendState, "hosts": HostTable}
 
 
 def copy_state(state: RunState) -> RunState:

@@ -159,7 +159,7 @@ class CheckRunner:
         key = self._ledger.build_next_key(f"check/{build_check_key(spec)}/{tree}")
         intent = CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose.text, facts=purpose.facts)
         async with record_effect(self._ledger, intent) as check:
-            workspace = await self._hands.open_workspace(commit, purpose)
+            workspace = await self._hands.open_workspace(commit, purpose.for_check_run(key))
             command = build_check_command(spec, self._output_bytes, plan.sandbox)
             drawn = draw_names(command)
             try:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from orchestrator.domain.event import Event, external, forge, landing, migration, people, run, verification, work
 from orchestrator.domain.event.guests import GuestSessionOpened, GuestStarted
+from orchestrator.domain.event.hosts import HostJoined, HostLeft, HostMarked
 from orchestrator.domain.event.policy import PolicyLoaded
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.judging.check import GATE_VARIANTS, Difference, ReceiptStatus
@@ -15,6 +16,7 @@ from orchestrator.domain.run.grant import format_grants
 from orchestrator.domain.sandbox.network import describe_refused_hosts
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.report.log.command_subjects import FINISHES, describe_command_subject
+from orchestrator.report.log.host_descriptions import describe_joined_host, describe_left_host, describe_marked_host
 from orchestrator.report.log.session_descriptions import describe_agent_session, describe_session_event
 from orchestrator.report.log.session_descriptions import shorten_model_name as shorten_model_name
 from orchestrator.report.run.condition import STOPPED_EXITS, RunCondition
@@ -161,11 +163,6 @@ def _(event: work.GrantDecided) -> str:
 
 
 @describe_event.register
-def _(event: verification.VerificationStarted) -> str:
-    return f"a verifier writes tests, on {event.base[:12]}"
-
-
-@describe_event.register
 def _(event: verification.VerifierTestsTried) -> str:
     paths = ", ".join(file.path for file in event.trial.files) or "no file"
     problems = "; ".join(f"{one.path}: {one.problem}" for one in event.trial.problems)
@@ -187,11 +184,6 @@ def _(event: verification.TestContested) -> str:
 def _(event: verification.ContestDecided) -> str:
     word = "is dropped" if event.is_dropped else "stands"
     return f"the contested test {event.test} {word}: {'; '.join(event.reasons)}"
-
-
-@describe_event.register
-def _(event: work.RivalChosen) -> str:
-    return f"{event.chosen} is chosen to land: {'; '.join(event.reasons)}"
 
 
 @describe_event.register
@@ -383,6 +375,8 @@ _describe(run.ClockJumped, lambda event: f"the clock was set, or the machine sle
 _describe(work.PlanningStarted, lambda event: f"planning, round {event.round}")
 _describe(work.PlanRefused, lambda event: f"plan refused: {'; '.join(event.problems)}")
 _describe(work.PlanningEnded, lambda event: f"planner is done: {event.handoff.summary}")
+_describe(work.RivalChosen, lambda event: f"{event.chosen} is chosen to land: {'; '.join(event.reasons)}")
+_describe(verification.VerificationStarted, lambda event: f"a verifier writes tests, on {event.base[:12]}")
 _describe(work.ToolCalled, lambda event: f"{event.name} {event.arguments.head[:200]}")
 _describe(migration.StepStarted, lambda event: f"step {event.step} over {event.files} files")
 _describe(migration.RollbackRefused, lambda event: f"shard {event.shard} stays: {event.reason}")
@@ -393,6 +387,9 @@ _describe(migration.FilesFlagged, lambda event: f"flagged {event.flag}: {', '.jo
 _describe(people.ApprovalRequested, lambda event: f"asks for an answer: {event.approval.title} ({event.approval.item})")
 _describe(PolicyLoaded, lambda event: f"the policy {event.policy[:12]} decides from here on ({event.path})")
 _describe(GuestStarted, lambda event: f"the agent {event.engine} is started ({event.begun}) for {event.session}")
+_describe(HostJoined, describe_joined_host)
+_describe(HostLeft, describe_left_host)
+_describe(HostMarked, describe_marked_host)
 _describe(GuestSessionOpened, describe_agent_session)
 _describe(external.HookStarted, lambda event: f"{event.point}: hook {event.hook} runs ({event.command})")
 _describe(external.NotificationSending, lambda event: f"notifying by {event.channel}: {event.notification}")

@@ -251,6 +251,12 @@ def _build_criterion_drop(line: _TypedLine) -> list[Command]:
     return [line.build_command(note, id=names[0])]
 
 
+def _build_host_command(line: _TypedLine) -> list[Command]:
+    if not line.arguments.words:
+        raise UsageProblem("missing argument 'HOST'")
+    return [line.build_command(host=line.arguments.words[0])]
+
+
 _BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
     "": lambda line: [line.build_command(line.get_note(line.arguments.words))],
     "question": _build_answers,
@@ -261,6 +267,7 @@ _BUILDERS: Mapping[Target, Callable[[_TypedLine], list[Command]]] = {
     "call": partial(_build_as_by_key, "task", builders.build_call_stops),
     "criterion": _build_criterion,
     "criterion-id": _build_criterion_drop,
+    "host": _build_host_command,
     "files": partial(_build_as_by_key, "file", builders.build_cancellations),
     "shard": _build_shard_commands,
     "shards": _build_rollback,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from orchestrator.domain.commands import definitions as commands
 from orchestrator.domain.commands.answers import Answer
-from orchestrator.domain.commands.definitions import Command, Pause, Stop, StopCall, Tell
+from orchestrator.domain.commands.definitions import Command, HostCommand, Pause, Stop, StopCall, Tell
 from orchestrator.domain.ids import QuestionId
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import format_count, join_limited
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DANGEROUS_COMMANDS = (commands.Cancel, commands.Stop, commands.StopCall, commands.RollbackShards)
 """Commands that end or take back what somebody waits for."""
-_TARGET_FIELDS = ("item", "task", "session", "files", "shard", "shards", "groups", "id")
+_TARGET_FIELDS = ("item", "task", "session", "files", "shard", "shards", "groups", "id", "host")
 """The fields that say what a command is about; each has at most one."""
 _WHOLE: Mapping[type[Command], str] = {commands.Cancel: "the whole run", commands.Publish: "all groups"}
 _MAX_NAMES = 3
@@ -32,6 +32,7 @@ _CONSEQUENCES: Mapping[type[Command], str] = {
     commands.Cancel: "what landed stays",
     commands.StopCall: "its command ends, the agent is told and goes on",
     commands.RollbackShards: "by one more commit, tested first",
+    commands.Drain: "it leaves when its last workspace is closed",
 }
 
 
@@ -63,7 +64,7 @@ def _get_verb(command: Command) -> str:
     """Return the verb of a command: `retry-files` is `retry` to people."""
     if isinstance(command, commands.Stop):
         return command.how
-    return re.sub("-(files|shards?)$", "", command.do)
+    return re.sub("-(files|shards?|host)$", "", command.do)
 
 
 def _describe_target(command: Command) -> str:
@@ -176,7 +177,7 @@ class UndoQueue:
 _TICK_S = 1 / 4
 _WAKE_S = 20.0
 """Until a command is taken, an engine is looked for so often; one needs some seconds to come up."""
-_WAKES_NOBODY = (Pause, Stop, StopCall, Tell)
+_WAKES_NOBODY = (Pause, Stop, StopCall, Tell, HostCommand)
 _MOST_WAKES = 3
 NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orchestrate resume RUN tells what is wrong"
 

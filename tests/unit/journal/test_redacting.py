@@ -109,7 +109,7 @@ def test_every_name_in_an_event_is_known_for_a_name_or_for_words() -> None:
             "problem",
         ),
         *("problems", "rationale", "reason", "reasons", "refused", "remaining", "summary", "text", "title", "url"),
-        *("why", "accepted", "entry", "scope", "used"),
+        *("why", "accepted", "entry", "scope", "used", "address"),
     }
 
 
