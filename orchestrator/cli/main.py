@@ -48,6 +48,7 @@ VERBS = {
         "run.retro", "Find which prompts keep leading to work that is sent back, and try what would mend them."
     ),
     "hands": Verb("setup.hands", "Run one command in a worker's sandbox, to see what it can reach."),
+    "hosts": Verb("hosts.group", "Let other machines carry out the commands of a run."),
     "doctor": Verb("setup.doctor", "Check sandbox, git, models and state, and say how to fix what is wrong."),
     "config": Verb("setup.config", "Show the configuration and where each value comes from; print schemas of --json."),
     "prompts": Verb("setup.prompts", "Show the prompts in force, and how yours differ from the shipped ones."),
@@ -63,7 +64,7 @@ SECTIONS = {
     "Decide": ("inbox", "approve", "send-back", "reject", "retry", "tell", "criterion", "label"),
     "Stop and go on": ("pause", "continue", "cancel", "stop-call", "resume"),
     "Mend": ("repair", "replay", "retro", "gc", "config", "prompts", "policy", "memory", "hands", "completion"),
-    "Programs": ("ci", "mcp", "engine"),
+    "Programs": ("ci", "mcp", "engine", "hosts"),
 }
 """The verbs as `--help` lists them; in each section those that are used most come first."""
 

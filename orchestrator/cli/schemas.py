@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from orchestrator.ci.job_outputs import JobResultDocument, PublishedDocument
 from orchestrator.cli import documents
+from orchestrator.cli.hosts import host_documents
 from orchestrator.cli.setup import policy_documents
 from orchestrator.doctor.document import DoctorDocument
 from orchestrator.migrate.scope.plan_report import InventoryDocument
@@ -74,6 +75,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     documents.PromptDiffDocument: "prompts diff",
     policy_documents.PolicyCheckDocument: "policy check",
     policy_documents.PolicyExplainDocument: "policy explain",
+    host_documents.HostCertificatesDocument: "hosts certs",
     documents.MemoryDocument: "memory list, memory drop, memory pin",
     documents.MemoryEntryDocument: "memory show",
     documents.MemoryDiffDocument: "memory diff",
