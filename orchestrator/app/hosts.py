@@ -11,21 +11,17 @@ from anyio import to_thread
 from orchestrator import __version__
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event, RecordedEvent
-from orchestrator.domain.event.hosts import HostMark, HostMarked
+from orchestrator.domain.event.hosts import HostMarked
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.hosts.record import HostMark
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
-from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.hosts.certificates import CertificateFiles, load_certificates
+from orchestrator.hands.hosts.extra import require_hosts_extra
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.hands.hosts.spread_hands import SpreadHands, SpreadRules, open_spread_hands
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.journal.journal import Journal
-
-MISSING_EXTRA = (
-    "hosts need packages that are not installed: pip install 'orchestrate-goals[hosts]', or remove listen under [hosts]"
-)
 
 
 @dataclass(frozen=True)
@@ -48,19 +44,21 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
         EnvironmentProblem: the extra is missing, or nobody can listen at the address.
         UsageProblem: the certificates cannot be used.
     """
-    try:
-        from orchestrator.hands.hosts.dask_brain import ListenOptions, listen_for_hosts
-    except ImportError as error:
-        raise EnvironmentProblem(MISSING_EXTRA) from error
+    require_hosts_extra()
+    from orchestrator.hands.hosts.certificate_check import load_certificates
+    from orchestrator.hands.hosts.dask_brain import ListenOptions, listen_for_hosts
+
     settings = config.hosts
-    files = await to_thread.run_sync(_load_certificates, settings.certs)
+    place = Path(await anyio.Path(settings.certs).expanduser())
+    files = await to_thread.run_sync(load_certificates, place, "brain")
     host, _, port = settings.listen.rpartition(":")
 
     async def record(event: Event) -> None:
         await journal.append(event)
 
     def get_mark(name: str) -> HostMark:
-        return "ready"
+        known = journal.state.hosts.records
+        return "cordoned" if name in known and known[name].is_kept_off else "ready"
 
     roster = HostRoster(__version__, record, get_mark)
     options = ListenOptions(host, int(port), files, settings.lost_after_s)
@@ -82,7 +80,3 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
 def may_go_out(purpose: Purpose) -> bool:
     """Return True if a host may serve a purpose. Planners only read, which is quicker here."""
     return purpose.facts.kind != "planning"
-
-
-def _load_certificates(place: str) -> CertificateFiles:
-    return load_certificates(Path(place).expanduser(), "brain")

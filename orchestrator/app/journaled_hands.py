@@ -43,5 +43,5 @@ class JournaledHands:
         intent = WorkspaceLeasing(key=key, purpose=purpose.text, commit=commit, facts=purpose.facts)
         async with record_effect(self._ledger, intent) as leasing:
             workspace = await self._hands.open_workspace(commit, purpose)
-            leasing.done = WorkspaceLeased(key=key, name=workspace.name)
+            leasing.done = WorkspaceLeased(key=key, name=workspace.name, host=workspace.host)
         return workspace

@@ -5,6 +5,7 @@ import click
 from orchestrator.cli.lazy_group import LazyGroup, Verb
 
 VERBS = {
+    "join": Verb("hosts.join", "Let runs use this machine for their commands."),
     "certs": Verb("hosts.certs", "Make certificates for the brain and for hosts."),
 }
 

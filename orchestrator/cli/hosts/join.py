@@ -12,6 +12,7 @@ from orchestrator.cli.arguments import DIRECTORY
 from orchestrator.domain.hosts.record import HOST_NAME_PATTERN
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.execution.command_slots import count_command_slots
+from orchestrator.hands.hosts.extra import require_hosts_extra
 from orchestrator.journal.locations.run_directory import find_hosts_directory
 
 
@@ -40,13 +41,9 @@ def join_command(
     name = name or _find_machine_name()
     if not re.fullmatch(HOST_NAME_PATTERN, name):
         raise UsageProblem(f"{name!r} is no name for a host: small letters, digits and dashes; give one with --name")
-    try:
-        from orchestrator.hands.hosts.dask_host import JoinOptions, serve_brains
-    except ImportError as error:
-        from orchestrator.app.hosts import MISSING_EXTRA
-
-        raise UsageProblem(MISSING_EXTRA) from error
-    from orchestrator.hands.hosts.certificates import load_certificates
+    require_hosts_extra()
+    from orchestrator.hands.hosts.certificate_check import load_certificates
+    from orchestrator.hands.hosts.dask_host import JoinOptions, serve_brains
     from orchestrator.hands.hosts.host_agent import HostIdentity
     from orchestrator.hands.hosts.host_store import HostStore
 

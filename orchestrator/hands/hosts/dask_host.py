@@ -10,7 +10,7 @@ from distributed import Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.hosts.certificates import CertificateFiles
+from orchestrator.hands.hosts.certificate_files import CertificateFiles
 from orchestrator.hands.hosts.dask_brain import build_security
 from orchestrator.hands.hosts.dask_link import HANDLER
 from orchestrator.hands.hosts.host_agent import HostAgent, HostIdentity

@@ -8,8 +8,9 @@ from pathlib import Path
 import anyio
 
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.hosts import HostJoined, HostLeft, HostLeftCause, HostMark
+from orchestrator.domain.event.hosts import HostJoined, HostLeft
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.hosts.record import HostLeaveCause, HostMark
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, HostLost, OrchestrateError, UsageProblem
 from orchestrator.hands.hosts import messages
@@ -23,7 +24,6 @@ from orchestrator.hands.policy import SandboxGrant
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
-
 
 _NO_HOST = (
     "no host takes work, and this machine is not used: commands wait until a host joins (orchestrate hosts join) or is "
@@ -150,7 +150,7 @@ class HostRoster:
             redactor=environment.redactor,
         )
 
-    async def lose_host(self, name: str, cause: HostLeftCause, reason: str) -> None:
+    async def lose_host(self, name: str, cause: HostLeaveCause, reason: str) -> None:
         """Take a host off the roster, whatever it still had open."""
         host = self.hosts.pop(name, None)
         if host is None:
