@@ -91,6 +91,10 @@ class PendingWorkspace:
         """Return the files that fit the glob."""
         return await (await self._await_workspace()).list_paths(glob)
 
+    async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
+        """Return the first paths that belong to no file of a tree."""
+        return await (await self._await_workspace()).list_paths_beside(tree, limit)
+
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first lines that match."""
         return await (await self._await_workspace()).search_text(pattern, glob, limit)

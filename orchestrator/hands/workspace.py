@@ -198,6 +198,10 @@ class LocalWorkspace:
             await self._clear_places()
             return await self._worktree.list_untracked(ignored=ignored)
 
+    async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
+        """Return the first paths that belong to no file of a tree, places of what is lent included."""
+        return await self._worktree.list_paths_beside(tree, limit)
+
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
         with convert_host_errors("Could not search a workspace"):
@@ -365,16 +369,14 @@ class LocalWorkspace:
         return replace(plan, private=(*plan.private, *granted))
 
     def _build_mount_plan(self, shared: Mapping[str, Path] | None = None, private: tuple[Mount, ...] = ()) -> MountPlan:
-        origin = self._host.origin
-        objects = (origin.objects, *origin.lent)
+        objects = (self._host.origin.objects, *self._host.origin.lent)
         return MountPlan(self.root, self._git, objects, shared or {}, private, self.world, self._world_files)
 
     def _build_identity(self) -> shadow_git.ShadowIdentity:
         """Return the names in the shadow; without a sandbox its objects are where they are."""
         if self.world is None:
             return shadow_git.ShadowIdentity(str(self._host.origin.objects))
-        world = self.world
-        return shadow_git.ShadowIdentity(world.objects, world.branch, world.user, world.host)
+        return shadow_git.ShadowIdentity(self.world.objects, self.world.branch, self.world.user, self.world.host)
 
     def _create_world_files(self) -> None:
         """Write the files of this workspace's world, and make `.git` the directory that its shadow is mounted on."""

@@ -205,6 +205,12 @@ class Workspace(Protocol):
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted."""
 
+    async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
+        """Return the first paths that belong to no file of a tree, whether git ignores them or not.
+
+        Directories are among them, and places where something is lent to commands. No link is followed.
+        """
+
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`.
 

@@ -140,6 +140,9 @@ class LosingWorkspace:
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         return await self._call("list_paths", lambda: self._workspace.list_paths(glob))
 
+    async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
+        return await self._call("list_paths_beside", lambda: self._workspace.list_paths_beside(tree, limit))
+
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         return await self._call("search_text", lambda: self._workspace.search_text(pattern, glob, limit))
 

@@ -55,6 +55,9 @@ class InMemoryWorkspace:
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         return tuple(sorted(path for path in self.files if glob == "**" or fnmatch(path, glob)))
 
+    async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
+        return tuple(sorted(self.files.keys() - self.trees.get(tree, {}).keys()))[:limit]
+
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         found = [
             f"{path}:{number}:{line}"

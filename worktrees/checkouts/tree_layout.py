@@ -3,6 +3,8 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple
 
 from worktrees.diffs.tree_changes import SUBMODULE, TreeChange
@@ -37,6 +39,31 @@ def list_files(layout: TreeLayout) -> list[str]:
         for name in names.files:
             found.append(f"{folder}/{name}" if folder else name)
     return found
+
+
+def list_paths_beside(root: Path, layout: TreeLayout, limit: int) -> tuple[str, ...]:
+    """Return the first paths below `root` that belong to no file of a tree, directories included. Blocks.
+
+    No link is followed. What cannot be looked into counts as one of them, what is in a submodule's place does not.
+    """
+    found: list[str] = []
+    waiting = [""]
+    while waiting and len(found) < limit:
+        place = waiting.pop()
+        names = layout[place]
+        try:
+            entries = sorted(os.scandir(root / place), key=attrgetter("name"))
+        except OSError:
+            found.append(place)
+            continue
+        for entry in entries:
+            path = f"{place}/{entry.name}".removeprefix("/")
+            if entry.name in names.directories and entry.is_dir(follow_symlinks=False):
+                if not layout[path].is_submodule:
+                    waiting.append(path)
+            elif entry.name not in names.files and path != ".git":
+                found.append(path)
+    return tuple(found[:limit])
 
 
 class LayoutCache:

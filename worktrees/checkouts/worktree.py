@@ -13,7 +13,7 @@ from worktrees.checkouts.cleanup import chown_top_directory, chown_tree, remove_
 from worktrees.checkouts.file_search import GLOB_ENVIRONMENT
 from worktrees.checkouts.file_writing import FileWriter
 from worktrees.checkouts.path_restore import clear_paths, is_restorable
-from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories, list_files
+from worktrees.checkouts.tree_layout import LayoutCache, TreeLayout, VerifiedDirectories, list_files, list_paths_beside
 from worktrees.diffs.tree_changes import TreeChange, compare_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -187,6 +187,15 @@ class Worktree:
             options.append("--ignored")
         listing = (await tree_checkout.list_index_files(self.git, *options)).text
         return tuple(sorted(map(methodcaller("rstrip", "/"), split_records(listing))))
+
+    async def list_paths_beside(self, tree: str, limit: int) -> tuple[str, ...]:
+        """Return the first paths that belong to no file of a tree, whether git ignores them or not.
+
+        Raises:
+            GitError: there is no such tree.
+        """
+        layout = await self.layouts.load_layout(self.git, tree)
+        return await to_thread.run_sync(list_paths_beside, self.root, layout, limit)
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.

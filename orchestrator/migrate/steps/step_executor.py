@@ -21,7 +21,7 @@ from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.hands import CommandEnding
 from worktrees.git import Git
 from worktrees.object_store.clean_smudge import read_filtered_blobs
-from worktrees.object_store.trees import list_tree, read_blobs
+from worktrees.object_store.trees import read_blobs
 
 _MOST_BYTES = 120_000
 """Of a command line: the kernel takes 131,072 as one argument."""
@@ -173,10 +173,9 @@ async def find_non_idempotent_files(context: RunContext, run: StepRun, files: Se
         EnvironmentProblem: no workspace or sandbox could be had.
     """
     given = [StepInput(file, file.blob or file.base) for file in files]
-    tracked = frozenset(entry.path for entry in await list_tree(context.repository.git, run.start))
     found: frozenset[str] = frozenset()
     batches = BatchSizer(1, can_batch(context, run.step))
-    async with StepWorkspace.open_for_step(context, run, batches, tracked) as workspace:
+    async with StepWorkspace.open_for_step(context, run, batches) as workspace:
         executor = StepExecutor(context, run, workspace)
         for begin in range(0, len(given), _AT_ONCE):
             found |= await executor.find_changed_again(given[begin : begin + _AT_ONCE])

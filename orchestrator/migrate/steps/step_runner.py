@@ -82,7 +82,7 @@ def _count_outcomes(context: RunContext, files: Sequence[FileRecord]) -> StepTal
 async def _transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> int:
     """Carry out a command or a rewrite on several workspaces at once; return how many results came from the cache."""
     tree = await map_tree(context.repository.git, run.start)
-    work = _StepWork(context, run, frozenset(tree), BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
+    work = _StepWork(context, run, BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
     version, environment = await work.find_version(), context.hands.environment_hash
     keys = ResultKeys(run.step, version, environment, select_input_files(run.step, tree))
     groups = [_name_results(keys, run, group) for group in _group_files(context, run, files)]
@@ -116,7 +116,6 @@ class _StepWork:
 
     context: RunContext
     run: StepRun
-    tracked: frozenset[str]
     batches: BatchSizer
     _waiting: deque[list[StepInput]] = field(default_factory=deque)
 
@@ -134,7 +133,7 @@ class _StepWork:
             return await workspace.read_version(program)
 
     def _open_workspace(self) -> AbstractAsyncContextManager[StepWorkspace]:
-        return StepWorkspace.open_for_step(self.context, self.run, self.batches, self.tracked)
+        return StepWorkspace.open_for_step(self.context, self.run, self.batches)
 
     async def record_cached_results(self, groups: Sequence[list[StepInput]]) -> list[list[StepInput]]:
         """Book the results that are known already; return the groups whose results are not."""

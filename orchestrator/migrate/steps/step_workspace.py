@@ -6,14 +6,9 @@ share a sandbox (`batch_script`) as long as that makes no difference: where a li
 its file, nothing of the batch is believed, and from then on every file has a sandbox of its own.
 """
 
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path, PurePosixPath
-
-from anyio import to_thread
 
 from orchestrator.domain.ids import TreeId
 from orchestrator.domain.purpose import Purpose
@@ -38,24 +33,23 @@ _MOST_LEFT = 1_000
 
 @dataclass
 class StepWorkspace:
-    """A workspace at a step's start. `tracked` are the paths of the commit it stands at."""
+    """A workspace at a step's start, whose files are those of `tree`."""
 
     context: RunContext
     run: StepRun
     workspace: Workspace
     batches: batch_script.BatchSizer
-    tracked: frozenset[str]
     tree: TreeId
     _mounted: frozenset[str] | None = None
 
     @classmethod
     @asynccontextmanager
     async def open_for_step(
-        cls, context: RunContext, run: StepRun, batches: batch_script.BatchSizer, tracked: frozenset[str]
+        cls, context: RunContext, run: StepRun, batches: batch_script.BatchSizer
     ) -> "AsyncIterator[StepWorkspace]":
         """Open a workspace for the step."""
         async with context.lend_workspace(run.start, Purpose(f"step {run.step.id}")) as workspace:
-            yield cls(context, run, workspace, batches, tracked, await context.read_tree_id(run.start))
+            yield cls(context, run, workspace, batches, await context.read_tree_id(run.start))
 
     async def read_original(self, path: str) -> bytes:
         """Return what a file holds at the step's start."""
@@ -134,7 +128,7 @@ class StepWorkspace:
         return not untracked or untracked <= await self._list_mount_points()
 
     async def _list_untracked(self) -> frozenset[str]:
-        return frozenset(await to_thread.run_sync(list_untracked_files, self.workspace.root, self.tracked, _MOST_LEFT))
+        return frozenset(await self.workspace.list_paths_beside(self.tree, _MOST_LEFT))
 
     async def _list_mount_points(self) -> frozenset[str]:
         """Return what any command leaves beside the tracked files: the places where directories are shared with it."""
@@ -181,39 +175,6 @@ class StepWorkspace:
             if (reason := find_snapshot_obstacle(problem)) is None:
                 raise
             return reason
-
-
-def list_untracked_files(root: Path, tracked: frozenset[str], limit: int = 8) -> list[str]:
-    """Return the first paths that belong to no tracked file, directories included; no link is followed. Blocks.
-
-    What cannot be looked into counts as untracked.
-    """
-    directories = _list_directories(tracked)
-    found: list[str] = []
-    waiting = [""]
-    while waiting and len(found) < limit:
-        place = waiting.pop()
-        try:
-            entries = sorted(os.scandir(root / place), key=lambda entry: entry.name)
-        except OSError:
-            found.append(place)
-            continue
-        for entry in entries:
-            path = f"{place}/{entry.name}".removeprefix("/")
-            if entry.is_dir(follow_symlinks=False) and path in directories:
-                waiting.append(path)
-            elif path not in tracked and path != ".git":
-                found.append(path)
-    return found[:limit]
-
-
-@lru_cache(1)
-def _list_directories(tracked: frozenset[str]) -> frozenset[str]:
-    """Return the directories that hold tracked files; for a step's many workspaces they are all the same."""
-    found: set[str] = set()
-    for path in tracked:
-        found.update(map(str, PurePosixPath(path).parents))
-    return frozenset(found)
 
 
 def _build_batch_output(

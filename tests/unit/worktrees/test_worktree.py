@@ -170,3 +170,21 @@ async def test_two_worktrees_do_not_see_each_other(pool: WorktreePool, worktree:
 
     assert await other.search_text("needle", "**", 10) == ()
     assert await other.list_paths() == tuple(sorted(FILES))
+
+
+async def test_paths_beside_a_tree_are_what_its_files_do_not_make_up(worktree: Worktree, project: Project) -> None:
+    tree = project.tree()
+    assert await worktree.list_paths_beside(tree, 9) == ()
+    (worktree.root / "src/app.py").write_text("changed\n")
+    (worktree.root / "tests/test_app.py").unlink()
+    (worktree.root / "tests").rmdir()
+    (worktree.root / "tests").symlink_to("src")
+    (worktree.root / "src/deep/er/a.log").write_text("ignored\n")
+    (worktree.root / "build/lib").mkdir(parents=True)
+    (worktree.root / "build/lib/x").write_text("x\n")
+    (worktree.root / "src/empty").mkdir()
+    found = ("build", "tests", "src/empty", "src/deep/er/a.log")
+    assert await worktree.list_paths_beside(tree, 9) == found
+    assert await worktree.list_paths_beside(tree, 2) == found[:2]
+    with pytest.raises(GitError):
+        await worktree.list_paths_beside("0" * 40, 9)
