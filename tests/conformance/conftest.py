@@ -60,8 +60,8 @@ def kind(request: pytest.FixtureRequest) -> HandsKind:
 
 
 @pytest.fixture(scope="module")
-def yard(tmp_path_factory: pytest.TempPathFactory) -> Yard:
-    """The user's checkout with one commit, a home and a place for what hands keep."""
+def yard(kind: HandsKind, tmp_path_factory: pytest.TempPathFactory) -> Yard:
+    """The user's checkout with one commit, a home and a place for what hands keep; one for each kind."""
     place = tmp_path_factory.mktemp("yard")
     made = Yard(place / "src" / "project", place / "home", place / "state")
     for folder in (made.repo, made.home, made.state):

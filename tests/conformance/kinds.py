@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import pytest
+
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import Hands
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
@@ -58,4 +60,26 @@ async def open_local_kind(yard: Yard, options: HandsOptions) -> AsyncIterator[Op
         yield OpenedHands(hands)
 
 
-KINDS = {"local": HandsKind(open_local_kind)}
+@asynccontextmanager
+async def open_fake_kind(yard: Yard, options: HandsOptions) -> AsyncIterator[OpenedHands]:
+    """Open hands over two hosts that live in this process."""
+    from tests.conformance.spread_kinds import open_fake_hosts
+
+    async with open_fake_hosts(yard, options) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def open_hosts_kind(yard: Yard, options: HandsOptions) -> AsyncIterator[OpenedHands]:
+    """Open hands over two hosts that are processes."""
+    from tests.conformance.spread_kinds import open_host_processes
+
+    async with open_host_processes(yard, options) as opened:
+        yield opened
+
+
+KINDS = {
+    "local": HandsKind(open_local_kind),
+    "fake": HandsKind(open_fake_kind, has_hosts=True),
+    "hosts": HandsKind(open_hosts_kind, (pytest.mark.extended,), has_hosts=True),
+}
