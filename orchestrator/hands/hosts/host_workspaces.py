@@ -75,6 +75,8 @@ class HostWorkspace:
                 await workspace.write_file(path, content)
             case messages.ListPaths(glob=glob):
                 return messages.Lines(lines=await workspace.list_paths(glob))
+            case messages.ListPathsBeside(tree=tree, limit=limit):
+                return messages.Lines(lines=await workspace.list_paths_beside(tree, limit))
             case messages.SearchText(pattern=pattern, glob=glob, limit=limit):
                 return messages.Lines(lines=await workspace.search_text(pattern, glob, limit))
             case messages.TakeSnapshot():

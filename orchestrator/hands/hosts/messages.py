@@ -313,6 +313,13 @@ class ListPaths(WorkspaceRequest[Lines], call="list-paths", reply=Lines):
     glob: str
 
 
+class ListPathsBeside(WorkspaceRequest[Lines], call="list-paths-beside", reply=Lines):
+    """Return the first paths that belong to no file of a tree."""
+
+    tree: TreeId
+    limit: int
+
+
 class SearchText(WorkspaceRequest[Lines], call="search-text", reply=Lines):
     """Return the first lines that match."""
 
@@ -390,6 +397,7 @@ AnyRequest = (
     | ReadFile
     | WriteFile
     | ListPaths
+    | ListPathsBeside
     | SearchText
     | TakeSnapshot
     | ReadPack

@@ -159,6 +159,12 @@ class RemoteWorkspace:
         """Return all files that would be in a snapshot and fit the glob, sorted."""
         return (await ask_host(self.link, messages.ListPaths(workspace=self._id, glob=glob))).lines
 
+    async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
+        """Return the first paths that belong to no file of a tree, places of what is lent included."""
+        await self.sender.send_objects(tree)
+        asked = messages.ListPathsBeside(workspace=self._id, tree=tree, limit=limit)
+        return (await ask_host(self.link, asked)).lines
+
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
         asked = messages.SearchText(workspace=self._id, pattern=pattern, glob=glob, limit=limit)
