@@ -12,7 +12,6 @@ import pytest
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
-from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import Hands, Workspace
 from tests.conformance.kinds import KINDS, HandsKind, HandsOptions, OpenedHands
 from tests.unit.hands.conftest import Ran, Yard, living, outside, ran
@@ -136,10 +135,3 @@ def canary(monkeypatch: pytest.MonkeyPatch, yard: Yard) -> str:
     monkeypatch.setitem(os.environ, "CONFORMANCE_TOKEN", secret)
     (yard.home / ".token").write_text(secret)
     return secret
-
-
-@pytest.fixture(scope="module")
-def files_only() -> SandboxGrant:
-    from orchestrator.domain.sandbox.tier import Tier
-
-    return SandboxGrant(tier=Tier.FILES)

@@ -25,6 +25,10 @@ class HandsOptions:
 class HostControl(Protocol):
     """A test's power over the hosts of a kind that has some."""
 
+    @property
+    def are_processes(self) -> bool:
+        """True if each of them is a process of its own."""
+
     async def freeze_host(self, name: str) -> None:
         """Have a host answer nothing from now on; no call to it ends."""
 

@@ -1,21 +1,20 @@
 """Hands over two hosts: in the process of the test behind real messages, and as processes of their own behind TLS."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-
-import anyio
 
 from orchestrator import __version__
 from orchestrator.domain.event import Event
 from orchestrator.domain.ids import CommitId
-from orchestrator.hands.hosts.certificates import load_certificates
+from orchestrator.hands.hosts.certificate_check import load_certificates
 from orchestrator.hands.hosts.dask_brain import ListenOptions, listen_for_hosts
 from orchestrator.hands.hosts.host_agent import HostAgent
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.hands.hosts.spread_hands import SpreadRules, open_spread_hands
 from orchestrator.ports.hands import Hands
 from tests.conformance.kinds import HandsOptions, OpenedHands
+from tests.conformance.waiting import wait_until
 from tests.doubles.host_links import InProcessLink, run_agent
 from tests.running.host_processes import HostProcess, create_certificates, run_host
 from tests.unit.hands.conftest import Yard
@@ -50,6 +49,7 @@ class InProcessHosts:
 
     roster: HostRoster
     links: dict[str, FreezableLink] = field(default_factory=dict)
+    are_processes: bool = False
 
     async def freeze_host(self, name: str) -> None:
         self.links[name].freeze_host()
@@ -64,6 +64,7 @@ class ProcessHosts:
     """Implements `HostControl` for hosts that are processes."""
 
     processes: dict[str, HostProcess] = field(default_factory=dict)
+    are_processes: bool = True
 
     async def freeze_host(self, name: str) -> None:
         self.processes[name].freeze()
@@ -102,9 +103,8 @@ async def open_host_processes(yard: Yard, options: HandsOptions) -> AsyncIterato
         for name in HOSTS:
             place, slots = yard.state / "hosts" / name, options.slots or _SLOTS
             hosts.processes[name] = stack.enter_context(run_host(place, certificates, address, name, slots))
-        with anyio.move_on_after(60):
-            while set(roster.hosts) != set(HOSTS):
-                await roster.wait_for_change()
+        with suppress(TimeoutError):
+            await wait_until(lambda: set(roster.hosts) == set(HOSTS), 60)
         assert set(roster.hosts) == set(HOSTS), (events, [host.log.read_text() for host in hosts.processes.values()])
         yield OpenedHands(hands, hosts)
 

@@ -31,8 +31,8 @@ mv tests/test_x.py tests/moved.py; rm tests/data/golden.json; echo x > tests/dat
 
 
 @pytest.fixture(scope="module")
-async def local(yard: Yard) -> AsyncIterator[Hands]:
-    """Hands of this machine, which every kind is held against."""
+async def local(yard: Yard, hands: Hands) -> AsyncIterator[Hands]:
+    """Hands of this machine, which every kind is held against; closed before `hands`, which were opened before."""
     state = yard.state / "local"
     state.mkdir()
     async with open_local_kind(replace(yard, state=state), HandsOptions()) as opened:

@@ -1,9 +1,9 @@
 """Hosts as processes of their own, as `orchestrate hosts join` makes them, with certificates of their own."""
 
-import ctypes
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +11,16 @@ from pathlib import Path
 
 from orchestrator.hands.hosts.certificate_files import BRAIN, build_host_identity
 from orchestrator.hands.hosts.certificates import create_authority, create_certificate
-from tests.running.cli import COMMAND
 
 SOURCE = Path(__file__).parents[2]
+_JOIN = """
+import ctypes
+
+ctypes.CDLL(None).prctl(1, 9)  # whatever ends the test ends its hosts
+from orchestrator.cli.main import main
+
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -37,20 +44,12 @@ class HostProcess:
 def run_host(place: Path, certs: Path, address: str, name: str, slots: int) -> Iterator[HostProcess]:
     """Run a host of this name while the block lasts; all that it keeps is below `place`."""
     place.mkdir(parents=True)
-    words = [*COMMAND, "hosts", "join", address.removeprefix("tls://"), "--certs", str(certs / "hosts" / name)]
-    words += ["--name", name, "--slots", str(slots), "--listen", "127.0.0.1", "--state", str(place / "kept")]
+    words = [sys.executable, "-c", _JOIN, "hosts", "join", address.removeprefix("tls://"), "--name", name]
+    words += ["--certs", str(certs / "hosts" / name), "--slots", str(slots), "--state", str(place / "kept")]
     log = place / "said.log"
     with log.open("wb") as said:
         environ = {**os.environ, "PYTHONPATH": str(SOURCE)}
-        process = subprocess.Popen(
-            words,
-            cwd=SOURCE,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-            env=environ,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509  no thread runs in a test that starts hosts
-        )
+        process = subprocess.Popen(words, cwd=SOURCE, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environ)
     try:
         yield HostProcess(process, log)
     finally:
@@ -59,12 +58,7 @@ def run_host(place: Path, certs: Path, address: str, name: str, slots: int) -> I
 
 
 def create_certificates(place: Path, hosts: Sequence[str]) -> None:
-    """Make an authority, and the directories `brain` and `hosts/NAME` with a certificate and a key each."""
+    """Make an authority, and the directories `brain` and `hosts/NAME` with what its peers need."""
     create_authority(place)
     for peer in (BRAIN, *map(build_host_identity, hosts)):
-        create_certificate(place, peer, 2)
-
-
-def _die_with_parent() -> None:
-    """Whatever ends the test ends its hosts."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        create_certificate(place, peer)
