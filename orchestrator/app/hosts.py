@@ -22,6 +22,7 @@ from orchestrator.hands.hosts.spread_hands import SpreadHands, SpreadRules, open
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.journal.journal import Journal
+from orchestrator.ports.background_tasks import run_background_tasks
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
 
     roster = HostRoster(__version__, record, get_mark)
     options = ListenOptions(host, int(port), files, settings.lost_after_s)
-    async with listen_for_hosts(options, roster) as address, anyio.create_task_group() as tasks:
+    async with listen_for_hosts(options, roster) as address, run_background_tasks() as tasks:
 
         def follow_marks(recorded: RecordedEvent) -> None:
             if isinstance(event := recorded.event, HostMarked):
@@ -74,7 +75,6 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
             yield HostConnections(roster, SpreadRules(may_go_out, settings.use_this_machine))
         finally:
             journal.listeners.remove(follow_marks)
-            tasks.cancel_scope.cancel()
 
 
 def may_go_out(purpose: Purpose) -> bool:

@@ -9,6 +9,7 @@ import anyio
 from orchestrator.errors import HostLost
 from orchestrator.hands.hosts.host_agent import HostAgent, HostIdentity
 from orchestrator.hands.hosts.host_store import HostStore
+from orchestrator.ports.background_tasks import run_background_tasks
 
 
 class InProcessLink:
@@ -55,7 +56,7 @@ class InProcessLink:
 @asynccontextmanager
 async def run_agent(place: Path, name: str, slots: int = 2, version: str = "test") -> AsyncIterator[HostAgent]:
     """Run the agent of a host in this process while the block lasts; `place` is its own directory."""
-    async with anyio.create_task_group() as tasks:
+    async with run_background_tasks() as tasks:
         agent = HostAgent(HostIdentity(name, slots, version), HostStore(place), tasks)
         try:
             yield agent

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import anyio
 from anyio.abc import TaskGroup
 
 from orchestrator.agent.mcp.connection import ServerConnection
@@ -18,6 +17,7 @@ from orchestrator.agent.tool_servers import MCP_PROMPT
 from orchestrator.config.mcp import McpServerSettings
 from orchestrator.domain.mcp.tool_definition import OfferedServer, ToolDefinition, digest_tools, format_definitions
 from orchestrator.domain.policy.rules import PolicyActor, PolicySubject
+from orchestrator.ports.background_tasks import run_background_tasks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.policy import PolicyGuard
 from prompts import PromptSource
@@ -35,15 +35,8 @@ class LiveServers:
         self, spec: SessionSpec, ledger: Ledger, policy: PolicyGuard, prompts: PromptSource
     ) -> AsyncIterator[SessionSpec]:
         """Return the conversation with the tools of its servers; all of these are dead when the block ends."""
-        problem: Exception | None = None
-        async with anyio.create_task_group() as tasks:
-            try:
-                yield await self._offer_tools(spec, ledger, policy, prompts, tasks)
-            except Exception as error:  # noqa: BLE001 - raised again below: the group would wrap it
-                problem = error
-            tasks.cancel_scope.cancel()
-        if problem is not None:
-            raise problem
+        async with run_background_tasks() as tasks:
+            yield await self._offer_tools(spec, ledger, policy, prompts, tasks)
 
     async def _offer_tools(
         self, spec: SessionSpec, ledger: Ledger, policy: PolicyGuard, prompts: PromptSource, tasks: TaskGroup

@@ -24,6 +24,7 @@ from orchestrator.hands.hosts.certificate_files import CertificateFiles
 from orchestrator.hands.hosts.dask_link import DaskLink
 from orchestrator.hands.hosts.links import ask_host
 from orchestrator.hands.hosts.roster import HostRoster
+from orchestrator.ports.background_tasks import run_background_tasks
 
 _CONNECTIONS = 4_096
 """One connection for each call under way; of abandoned calls there may be many for a few seconds."""
@@ -76,14 +77,13 @@ async def listen_for_hosts(options: ListenOptions, roster: HostRoster) -> AsyncI
         ) from error
     arguments = security.get_connection_args("scheduler")  # type: ignore[no-untyped-call]
     pool = ConnectionPool(limit=_CONNECTIONS, connection_args=arguments)
-    async with pool, anyio.create_task_group() as tasks:
+    async with pool, run_background_tasks() as tasks:
         listener = _HostListener(options, roster, scheduler, pool, tasks)
         plugin.listener = listener
         try:
             yield scheduler.address
         finally:
             with anyio.CancelScope(shield=True):
-                tasks.cancel_scope.cancel()
                 await listener.close()
 
 

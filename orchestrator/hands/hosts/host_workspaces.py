@@ -22,6 +22,25 @@ _KNOWN_COMMITS = 4
 
 
 @dataclass
+class HostPipes:
+    """The pipes of a program, and the latest part of its output: whoever asked for that may have given up meanwhile."""
+
+    pipes: LocalPipes
+    _offset: int = 0
+    _part: bytes = b""
+    _turn: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def receive_part(self, offset: int, limit: int) -> bytes:
+        """Return at most `limit` bytes of the output from an offset on, as soon as there are some; none at the end."""
+        async with self._turn:
+            if offset >= self._offset + len(self._part):
+                part = await self.pipes.receive_bytes(limit)
+                self._offset, self._part = offset, part
+            begin = offset - self._offset
+            return self._part[begin : begin + limit]
+
+
+@dataclass
 class HostWorkspace:
     """One open workspace. `known` are commits whose objects the brain has."""
 
@@ -30,7 +49,7 @@ class HostWorkspace:
     commit: CommitId
     known: list[str] = field(default_factory=list)
     pack: bytes = b""
-    pipes: dict[str, LocalPipes] = field(default_factory=dict)
+    pipes: dict[str, HostPipes] = field(default_factory=dict)
 
     @property
     def _ref(self) -> str:
@@ -63,22 +82,18 @@ class HostWorkspace:
             case messages.ReceiveOutput():
                 return await self._receive_output(request)
             case _:
-                return await self._answer_about_files(request)
+                return await self._answer_about_content(request)
         return messages.Done()
 
-    async def _answer_about_files(self, request: messages.AnyRequest) -> messages.HostReply:
+    async def _answer_about_content(self, request: messages.AnyRequest) -> messages.HostReply:
         workspace = self.workspace
         match request:
             case messages.ReadFile(path=path, limit_bytes=limit_bytes):
                 return messages.ContentReply(content=await workspace.read_file(path, limit_bytes))
             case messages.WriteFile(path=path, content=content):
                 await workspace.write_file(path, content)
-            case messages.ListPaths(glob=glob):
-                return messages.Lines(lines=await workspace.list_paths(glob))
-            case messages.ListPathsBeside(tree=tree, limit=limit):
-                return messages.Lines(lines=await workspace.list_paths_beside(tree, limit))
-            case messages.SearchText(pattern=pattern, glob=glob, limit=limit):
-                return messages.Lines(lines=await workspace.search_text(pattern, glob, limit))
+            case messages.ListPaths() | messages.ListPathsBeside() | messages.SearchText():
+                return messages.Lines(lines=await self._list_lines(request))
             case messages.TakeSnapshot():
                 return await self._take_snapshot(request)
             case messages.ReadPack(offset=offset):
@@ -93,6 +108,17 @@ class HostWorkspace:
                 raise ValueError(f"a workspace does not answer to {request.call!r}")
         return messages.Done()
 
+    async def _list_lines(
+        self, request: messages.ListPaths | messages.ListPathsBeside | messages.SearchText
+    ) -> tuple[str, ...]:
+        match request:
+            case messages.ListPaths(glob=glob):
+                return await self.workspace.list_paths(glob)
+            case messages.ListPathsBeside(tree=tree, limit=limit):
+                return await self.workspace.list_paths_beside(tree, limit)
+            case messages.SearchText(pattern=pattern, glob=glob, limit=limit):
+                return await self.workspace.search_text(pattern, glob, limit)
+
     async def close(self) -> None:
         """Close the workspace, and forget what its snapshots have kept."""
         await self.workspace.close()
@@ -103,7 +129,7 @@ class HostWorkspace:
         if not request.has_pipes:
             await self.workspace.start_command(request.call_id, request.command)
         elif request.call_id not in self.pipes:
-            self.pipes[request.call_id] = await self.workspace.open_process(request.call_id, request.command)
+            self.pipes[request.call_id] = HostPipes(await self.workspace.open_process(request.call_id, request.command))
         return messages.Done()
 
     async def _build_finished(self, result: CommandResult | None) -> messages.FinishedCommand:
@@ -116,7 +142,7 @@ class HostWorkspace:
         return messages.FinishedCommand(result=plain, files=result.files, log=log)
 
     async def _send_input(self, request: messages.SendInput) -> None:
-        pipes = self.pipes[request.call_id]
+        pipes = self.pipes[request.call_id].pipes
         if request.content:
             await pipes.send_bytes(request.content)
         if request.is_end:
@@ -125,7 +151,7 @@ class HostWorkspace:
     async def _receive_output(self, request: messages.ReceiveOutput) -> messages.ReceivedOutput:
         content = None
         with anyio.move_on_after(request.timeout_s):
-            content = await self.pipes[request.call_id].receive_bytes(request.limit)
+            content = await self.pipes[request.call_id].receive_part(request.offset, request.limit)
         return messages.ReceivedOutput(content=content)
 
     async def _take_snapshot(self, request: messages.TakeSnapshot) -> messages.TakenSnapshot:

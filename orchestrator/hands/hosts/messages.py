@@ -280,9 +280,13 @@ class ReceivedOutput(HostReply):
 
 
 class ReceiveOutput(WorkspaceRequest[ReceivedOutput], call="receive-output", reply=ReceivedOutput):
-    """Return what a program has printed, or after a while that there is nothing."""
+    """Return what a program has printed after its first `offset` bytes, or after a while that there is nothing.
+
+    What was read before and did not arrive is returned again.
+    """
 
     call_id: str
+    offset: int
     limit: int
     timeout_s: float
 

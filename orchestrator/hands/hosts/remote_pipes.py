@@ -15,6 +15,7 @@ class RemotePipes:
     link: HostLink
     workspace: str
     call_id: str
+    _received: int = 0
 
     async def send_bytes(self, content: bytes) -> None:
         """Write to the program's standard input; wait while it does not read.
@@ -31,9 +32,10 @@ class RemotePipes:
     async def receive_bytes(self, limit: int = READ_BYTES) -> bytes:
         """Return at most `limit` bytes of the program's output, as soon as there are some; none at the end."""
         asked = messages.ReceiveOutput(
-            workspace=self.workspace, call_id=self.call_id, limit=limit, timeout_s=MAX_WAIT_S
+            workspace=self.workspace, call_id=self.call_id, offset=self._received, limit=limit, timeout_s=MAX_WAIT_S
         )
         while True:
             received = await ask_host(self.link, asked)
             if received.content is not None:
+                self._received += len(received.content)
                 return received.content

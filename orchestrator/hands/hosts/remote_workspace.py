@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId, TreeId, make_slug
 from orchestrator.domain.sandbox.tier import Tier
-from orchestrator.errors import HostLost, ToolRefused
+from orchestrator.errors import EnvironmentProblem, HostLost, ToolRefused
 from orchestrator.hands.hosts import messages
 from orchestrator.hands.hosts.code_sender import CodeSender
 from orchestrator.hands.hosts.links import HostLink, ask_host
@@ -85,6 +85,8 @@ class RemoteWorkspace:
         return RemotePipes(self.link, self._id, call_id)
 
     async def _start(self, call_id: str, command: ShellCommand, *, has_pipes: bool) -> None:
+        if not self._is_open:
+            raise EnvironmentProblem(f"Workspace {self.name} on host {self.host} is closed; open another one.")
         if command.grant is not None:
             raise ToolRefused(NO_GRANTED_PROGRAMS)
         self._latest = None
