@@ -1,7 +1,8 @@
 """Having a command or a built-in rewrite work on files, whatever that takes, and once more on its own results."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -20,8 +21,9 @@ from orchestrator.migrate.steps.step_io import StepInput, StepOutput, StepResult
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.hands import CommandEnding
 from worktrees.git import Git
+from worktrees.object_store.attribute_files import lay_out_attributes
 from worktrees.object_store.clean_smudge import read_filtered_blobs
-from worktrees.object_store.trees import read_blobs
+from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs
 
 _MOST_BYTES = 120_000
 """Of a command line: the kernel takes 131,072 as one argument."""
@@ -76,12 +78,32 @@ def _build_output(step: RewriteStep, before: bytes, after: bytes | None, seconds
     return StepOutput(CommandEnding.TIMED_OUT, None, seconds, "", before, detail)
 
 
+@asynccontextmanager
+async def open_step_git(context: RunContext, run: StepRun, entries: Sequence[TreeEntry]) -> AsyncIterator[Git]:
+    """Yield git that stores and reads contents as a step sees them: as checked out, or for a regex as they are.
+
+    Args:
+        context: the run.
+        run: the step.
+        entries: the files of the commit that it starts from, whose attributes count.
+    """
+    if run.step.runs_in_process:
+        yield context.repository.git
+        return
+    async with lay_out_attributes(context.repository.git, entries) as git:
+        yield git
+
+
 @dataclass(frozen=True)
 class StepExecutor:
-    """Runs one step on files; `step_workspace` is None only for a step that needs no sandbox."""
+    """Runs one step on files; `git` is as `open_step_git` yields it.
+
+    `step_workspace` is None only for a step that needs no sandbox.
+    """
 
     context: RunContext
     run: StepRun
+    git: Git
     step_workspace: StepWorkspace | None
 
     async def execute_step(self, files: Sequence[StepInput]) -> list[FileMoved]:
@@ -92,20 +114,20 @@ class StepExecutor:
         """
         results = await self.compute_results(files)
         node_errors = await self._find_node_errors(results)
-        return await OutcomeBuilder(self.context, self.run, self._git, node_errors).build_moves(results)
+        return await OutcomeBuilder(self.context, self.run, self.git, node_errors).build_moves(results)
 
     async def compute_results(self, files: Sequence[StepInput]) -> list[StepResult]:
         """Return what the step makes of files; nothing is booked."""
         step, workspace = self.run.step, self.step_workspace
         if step.kind == "rewrite" and step.runs_in_process:
-            return await apply_regex_rewrite(self._git, step, files)
+            return await apply_regex_rewrite(self.git, step, files)
         assert workspace
         originals, changed = [], {}
         for file in files:
             originals.append(await workspace.read_original(file.path))
             if file.blob != file.file.branch_blob:
                 changed[file.path] = file.blob
-        contents = await read_filtered_blobs(self._git, changed)
+        contents = await read_filtered_blobs(self.git, changed)
         lines = []
         for file in files:
             lines.append(FileCommand(file.path, build_step_command(step, [file.path]), contents.get(file.path)))
@@ -157,14 +179,6 @@ class StepExecutor:
             )
         return line
 
-    @property
-    def _git(self) -> Git:
-        """Git that stores and reads contents as the step sees them: as checked out, or for a regex as they are."""
-        git = self.context.repository.git
-        if self.step_workspace is None or self.run.step.runs_in_process:
-            return git
-        return git.with_paths(work_tree=self.step_workspace.workspace.root)
-
 
 async def find_non_idempotent_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> frozenset[str]:
     """Return the paths of those files whose present content (`file.blob`, or else the base's) the step changes.
@@ -174,9 +188,13 @@ async def find_non_idempotent_files(context: RunContext, run: StepRun, files: Se
     """
     given = [StepInput(file, file.blob or file.base) for file in files]
     found: frozenset[str] = frozenset()
+    entries = await list_tree(context.repository.git, run.start)
     batches = BatchSizer(1, can_batch(context, run.step))
-    async with StepWorkspace.open_for_step(context, run, batches) as workspace:
-        executor = StepExecutor(context, run, workspace)
+    async with (
+        open_step_git(context, run, entries) as git,
+        StepWorkspace.open_for_step(context, run, batches) as workspace,
+    ):
+        executor = StepExecutor(context, run, git, workspace)
         for begin in range(0, len(given), _AT_ONCE):
             found |= await executor.find_changed_again(given[begin : begin + _AT_ONCE])
     await record_side_effects(context, run.step, batches)

@@ -20,11 +20,12 @@ from orchestrator.migrate.steps.batch_script import BatchSizer, can_batch, recor
 from orchestrator.migrate.steps.file_outcomes import is_checked_by_node
 from orchestrator.migrate.steps.repeated_passes import repeat_until_settled
 from orchestrator.migrate.steps.result_cache import ResultKeys, find_step_program, get_process_cache, select_input_files
-from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_blob
+from orchestrator.migrate.steps.step_executor import StepExecutor, choose_step_blob, open_step_git
 from orchestrator.migrate.steps.step_io import StepInput, StepRun, StepTally
 from orchestrator.migrate.steps.step_workspace import StepWorkspace
 from orchestrator.ports.effect import record_effect
-from worktrees.object_store.trees import map_tree
+from worktrees.git import Git
+from worktrees.object_store.trees import list_tree
 
 _APPENDED = 500
 _WORKSPACES = 2
@@ -81,13 +82,15 @@ def _count_outcomes(context: RunContext, files: Sequence[FileRecord]) -> StepTal
 
 async def _transform_files(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> int:
     """Carry out a command or a rewrite on several workspaces at once; return how many results came from the cache."""
-    tree = await map_tree(context.repository.git, run.start)
-    work = _StepWork(context, run, BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
-    version, environment = await work.find_version(), context.hands.environment_hash
-    keys = ResultKeys(run.step, version, environment, select_input_files(run.step, tree))
-    groups = [_name_results(keys, run, group) for group in _group_files(context, run, files)]
-    rest = await work.record_cached_results(groups)
-    await work.run_groups(rest)
+    entries = await list_tree(context.repository.git, run.start)
+    tree = {entry.path: entry.oid for entry in entries}
+    async with open_step_git(context, run, entries) as git:
+        work = _StepWork(context, run, git, BatchSizer(_WORKSPACES * run.slots, can_batch(context, run.step)))
+        version, environment = await work.find_version(), context.hands.environment_hash
+        keys = ResultKeys(run.step, version, environment, select_input_files(run.step, tree))
+        groups = [_name_results(keys, run, group) for group in _group_files(context, run, files)]
+        rest = await work.record_cached_results(groups)
+        await work.run_groups(rest)
     return len(files) - sum(map(len, rest))
 
 
@@ -116,6 +119,7 @@ class _StepWork:
 
     context: RunContext
     run: StepRun
+    git: Git
     batches: BatchSizer
     _waiting: deque[list[StepInput]] = field(default_factory=deque)
 
@@ -182,7 +186,7 @@ class _StepWork:
             workspace = None
             if self._needs_workspace():
                 workspace = await stack.enter_async_context(self._open_workspace())
-            executor = StepExecutor(self.context, self.run, workspace)
+            executor = StepExecutor(self.context, self.run, self.git, workspace)
             while self._may_go_on():
                 groups = self._take_groups()
                 try:
