@@ -88,7 +88,7 @@ class CommandEnding(StrEnum):
 class CommandResult(FrozenModel):
     """The result of a command.
 
-    `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
+    `exit_code` is None unless it exited. `log` is a file on this machine that holds the whole output, standard output
     and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
     content that was written, for those that were. `detail` says in words why it did not start, or what it used more of
     than it may. `network` is what it reached of the network, and what it was kept from, at a tier where something
@@ -137,7 +137,11 @@ class Snapshot(FrozenModel):
 
 
 class Workspace(Protocol):
-    """A checkout of one commit with hands in it. Paths are relative, with `/`."""
+    """A checkout of one commit with hands in it, on this machine or another. Paths are relative, with `/`.
+
+    Any method raises `HostLost` where the machine that it stands on is lost; what was done there since the last
+    snapshot is gone then.
+    """
 
     @property
     def name(self) -> str:
@@ -233,7 +237,7 @@ class Workspace(Protocol):
         """Make the content equal to `tree`; files that git ignores stay, or go as well."""
 
     async def close(self) -> None:
-        """Kill what still runs and give the checkout back to the pool."""
+        """Kill what still runs and give the checkout back to the pool; on a lost host there is nothing to do."""
 
 
 class Hands(Protocol):

@@ -1,7 +1,6 @@
 """Hands that lose hosts at given calls: that call of a workspace raises `HostLost`, and so do all later ones of it."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from pathlib import Path
 from typing import TypeVar
 
 from orchestrator.domain.ids import CommitId, TreeId
@@ -90,10 +89,6 @@ class LosingWorkspace:
     @property
     def name(self) -> str:
         return self._workspace.name
-
-    @property
-    def root(self) -> Path:
-        return self._workspace.root
 
     @property
     def takes_turns(self) -> bool:

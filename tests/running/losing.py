@@ -1,6 +1,7 @@
 """Runs in this process whose hosts are lost at given calls, and how they end."""
 
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def ending(ended: RunExit) -> dict[str, Any]:
     return {
         "error": ended.error,
         "outcome": state.ended and (state.ended.outcome, state.ended.reason),
-        "tree": tree_at(repository, state.run.branch) if state.landings else None,
+        "tree": tree_at(Path(repository), state.run.branch) if state.landings else None,
         "tasks": {task: (one.status, one.reason) for task, one in state.tasks.items()},
         "attempts": {task: len(one.attempts) for task, one in state.tasks.items()},
         "ends": {task: [end.exit for end in one.ends] for task, one in state.tasks.items()},
