@@ -17,11 +17,12 @@ class LosingHands:
     """Real hands, of which each workspace has a host of its own.
 
     Calls of workspaces are counted over all of them, from 1 on; opening and closing one are calls, too. `moments` are
-    the calls at which the host is lost: the call is made, and what it returns is lost with the host. With
-    `loses_all` every workspace that is open then stood on the same host. `lost` names the calls that lost one.
+    the calls at which the host is lost, by number, or by name for the first of that name: the call is made, and what it
+    returns is lost with the host. With `loses_all` every workspace that is open then stood on the same host. `lost`
+    names the calls that lost one.
     """
 
-    def __init__(self, hands: Hands, moments: Collection[int], *, loses_all: bool = False) -> None:
+    def __init__(self, hands: Hands, moments: Collection[int | str], *, loses_all: bool = False) -> None:
         self._hands = hands
         self._moments = moments
         self._loses_all = loses_all
@@ -49,7 +50,7 @@ class LosingHands:
         number = self.count_call(f"open_workspace for {purpose.text}")
         workspace = LosingWorkspace(self, await self._hands.open_workspace(commit, purpose))
         self._open.append(workspace)
-        if number in self._moments:
+        if self.is_moment(number):
             self.lose_host(workspace, number)
             await workspace.close_really()
             raise build_loss()
@@ -60,7 +61,8 @@ class LosingHands:
         return len(self.calls)
 
     def is_moment(self, number: int) -> bool:
-        return number in self._moments
+        name, earlier = self.calls[number - 1], self.calls[: number - 1]
+        return number in self._moments or (name in self._moments and name not in earlier)
 
     def lose_host(self, workspace: "LosingWorkspace", number: int) -> None:
         self.lost.append(self.calls[number - 1])

@@ -9,12 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.app.replay_models import ReplayOptions
 from orchestrator.app.run_execution import RunExit, run_migration
 from orchestrator.domain.judging.verdict import VerdictKind
 from orchestrator.domain.run.task import Exit
 from orchestrator.engine.lost_hosts import MOST_LOSSES
 from orchestrator.errors import EnvironmentProblem, HostLost
 from orchestrator.hands.execution.lost_hosts import MOST_TRIES
+from orchestrator.project.options import Options
+from orchestrator.replay.comparison.report_text import render_report
+from orchestrator.scratch_runs.replay import replay_run
 from tests.engine.test_model_steps import TAIL, made, options
 from tests.running.goals import TWO, Bench
 from tests.running.losing import Losses, ending
@@ -126,3 +130,16 @@ async def test_work_that_loses_host_after_host_stops_the_run_and_says_so(
     Losses(monkeypatch)
     assert (await bench.resume(*TWO)).state.ended.outcome == "done"
     assert losses.hands.lost
+
+
+@pytest.mark.extended
+async def test_a_run_whose_attempts_lost_hosts_comes_out_the_same_when_it_is_done_over(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = Losses(monkeypatch, {"write_file", "take_snapshot", "get_policy_hash"}, loses_all=False)
+    await bench.run(*TWO)
+    assert len(losses.hands.lost) == 3
+    Losses(monkeypatch)
+    state = {"state": {"dir": str(bench.root / "state")}}
+    report = await replay_run(Options(bench.repository, state), None, ReplayOptions())
+    assert report.is_same, "\n".join(render_report(report))

@@ -18,7 +18,9 @@ from tests.running.projects import tree_at
 class Losses:
     """The hands of the runs that were opened; their hosts are lost at `moments`."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, moments: Collection[int] = (), *, loses_all: bool = True) -> None:
+    def __init__(
+        self, patch: pytest.MonkeyPatch, moments: Collection[int | str] = (), *, loses_all: bool = True
+    ) -> None:
         self._moments, self._loses_all = moments, loses_all
         self.opened: list[LosingHands] = []
         patch.setattr(wiring, "JournaledHands", self._wrap)
