@@ -39,6 +39,7 @@ _RUN_VERBS = (
     "label",
 )
 _TASK_VERBS = ("show", "logs", "diff", "retry", "cancel", "tell", "stop-call")
+_HOST_VERBS = ("drain", "cordon", "uncordon")
 _QUESTION_VERBS = ("approve", "send-back", "reject", "deny")
 _ALONE = frozenset({"show", "logs", "diff", *_QUESTION_VERBS})
 """Verbs of which the first word may be a part of the latest run instead of a run."""
@@ -122,16 +123,18 @@ def _find_verbs(group: LazyGroup, verb: Sequence[str]) -> Mapping[str, str] | No
         return {name: entry.help for name, entry in group.verbs.items()}
     if verb == ("migrate",):
         from orchestrator.cli.migrate.group import VERBS
-
-        return {name: entry.help for name, entry in VERBS.items()}
-    return None
+    elif verb == ("hosts",):
+        from orchestrator.cli.hosts.group import VERBS
+    else:
+        return None
+    return {name: entry.help for name, entry in VERBS.items()}
 
 
 def _find_names(words: _Words) -> Iterator[str]:
     """Yield the names that can stand at the place of the next argument."""
     verb, arguments = words.verb[-1], words.arguments
     is_migration = words.verb[0] == "migrate"
-    takes_parts = verb in _TASK_VERBS or verb in _QUESTION_VERBS or is_migration
+    takes_parts = verb in _TASK_VERBS or verb in _QUESTION_VERBS or verb in _HOST_VERBS or is_migration
     if not (takes_parts or verb in _RUN_VERBS):
         return
     runs = find_state_directory(words.repository, words.state)
@@ -157,7 +160,10 @@ def _find_parts(directory: RunDirectory, verb: str) -> Iterator[str]:
     status = json.loads(stored.body)
     if verb in _QUESTION_VERBS or verb in _ALONE:
         yield from status.get("questions", ())
-    if verb in _QUESTION_VERBS:
+    if verb in _HOST_VERBS:
+        for host in status.get("hosts", {}).get("hosts", ()):
+            yield host["name"]
+    if verb in (*_QUESTION_VERBS, *_HOST_VERBS):
         return
     for task in status["plan"]:
         yield task["id"]

@@ -18,6 +18,7 @@ from orchestrator.migrate.scope.plan_report import InventoryDocument
 from orchestrator.replay.comparison.report_model import ReplayDocument
 from orchestrator.report.cost.model import CostReport
 from orchestrator.report.documents.run_report_model import RunReport
+from orchestrator.report.hosts.model import HostsDocument
 from orchestrator.report.judging.rendering import JudgingReport
 from orchestrator.report.migration.burndown_model import Burndown, GroupsDocument
 from orchestrator.report.migration.dry_run import DryRunReport
@@ -41,6 +42,7 @@ _DOCUMENTS: Mapping[type[ReadModel], str] = {
     StartedRun: "run, resume, migrate run with --detach",
     RunStatus: "status, migrate status",
     RunsDocument: "runs, inbox --all",
+    HostsDocument: "hosts status",
     CostReport: "cost",
     TaskDetails: "show of a task",
     FileEvidence: "show of a file of a migration",

@@ -19,6 +19,7 @@ from orchestrator.tui.commands.command_bar import CommandBar, CopyOpener
 from orchestrator.tui.filter_box import FilterBox
 from orchestrator.tui.frame_lines import build_header_line, build_key_line, build_tab_line, count_waiting
 from orchestrator.tui.gauges import build_gauge_line
+from orchestrator.tui.host_line import build_host_line
 from orchestrator.tui.leavable_app import LeavableApp
 from orchestrator.tui.screens.narrowed_lists import CommandPaletteScreen, KeyHelp
 from orchestrator.tui.settings import DEFAULT_SETTINGS, DashboardSettings
@@ -57,6 +58,7 @@ class Dashboard(LeavableApp):
     CSS = """
     Screen { background: $background; color: $foreground; }
     ModalScreen { background: $background 60%; }
+    #hosts { display: none; }
     #head, #tabs, #problem, #keys { background: $panel; }
     .-low #gauges, .-low #inbox-question { display: none; }
     .-low Panel { border: none; }
@@ -89,6 +91,7 @@ class Dashboard(LeavableApp):
         yield StyledLine(id="head")
         yield StyledLine(id="tabs")
         yield StyledLine(id="gauges")
+        yield StyledLine(id="hosts")
         yield StyledLine(id="problem")
         yield ViewStack()
         yield FilterBox()
@@ -165,6 +168,10 @@ class Dashboard(LeavableApp):
         if has_gauges:
             gauges = build_gauge_line(view_model.state, view_model.now, width, is_ascii=is_ascii)
             frame.query_one("#gauges", StyledLine).show_spans(gauges)
+        hosts = build_host_line(view_model.state, width, is_at_work=view_model.is_at_work)
+        line = frame.query_one("#hosts", StyledLine)
+        line.display = has_gauges and bool(hosts)
+        line.show_spans(hosts)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 

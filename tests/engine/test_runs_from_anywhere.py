@@ -54,6 +54,10 @@ FOUND: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "replay": (2, ("--offline",)),
     "run export": (7, ("archive.tar",)),
     "memory diff": (0, ()),
+    "hosts status": (0, ()),
+    "hosts drain": (2, ("build-1",)),
+    "hosts cordon": (2, ("build-1",)),
+    "hosts uncordon": (2, ("build-1",)),
 }
 """Verb → the exit code and more words, with which it does no work: the run has ended, and git lacks its base."""
 OF_ONE_REPOSITORY = {"gc", "retro", "ci run"}

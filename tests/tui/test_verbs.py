@@ -13,6 +13,7 @@ from orchestrator.domain.commands.definitions import (
     Cancel,
     Command,
     Continue,
+    Drain,
     DropCriterion,
     HoldShard,
     Pause,
@@ -25,6 +26,7 @@ from orchestrator.domain.commands.definitions import (
     SkipFiles,
     Stop,
     StopCall,
+    Uncordon,
 )
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.migration.files import Shard
@@ -79,6 +81,8 @@ def migration() -> RunState:
         ("criterion add docs: all is told", [AddCriterion(criterion=Criterion(id="docs", text="all is told"))]),
         ("criterion drop docs", [DropCriterion(id="docs")]),
         ("drain", [Stop(how="drain")]),
+        ("hosts drain build-1", [Drain(host="build-1")]),
+        ("hosts uncordon build-1", [Uncordon(host="build-1")]),
         ("stop", [Stop(how="interrupt")]),
     ],
 )  # fmt: skip

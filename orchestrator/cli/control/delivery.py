@@ -11,7 +11,7 @@ from orchestrator.cli.journal_reader import open_run_journal
 from orchestrator.cli.output import print_lines, print_message, print_object
 from orchestrator.cli.run_lookup import has_live_engine, locate_named_run
 from orchestrator.domain.commands.answers import Answer, get_decision
-from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Continue
+from orchestrator.domain.commands.definitions import Approve, Cancel, Command, Continue, HostCommand
 from orchestrator.domain.commands.goal import explain_refusal
 from orchestrator.domain.planning.plan_edits import describe_plan_change, list_plan_changes
 from orchestrator.domain.planning.plan_toml import render_plan
@@ -94,6 +94,8 @@ def _explain_early_refusal(place: RunLocation, state: RunState, command: Command
             return problem
     if is_live:
         return ""
+    if isinstance(command, HostCommand):
+        return f"no engine is at work on run {place.directory.run}, so no host is joined: orchestrate resume goes on"
     return explain_refusal(predict_state(place, state), command)
 
 

@@ -36,10 +36,9 @@ class HostTable:
         return self.attempt_hosts.get(unit, (THIS_MACHINE,))
 
     def record_lease(self, facts: PurposeFacts, host: str) -> None:
-        """Record that a workspace was opened on a host."""
+        """Record that a workspace was opened on a host; for whatever else one may be, nobody asks."""
         if facts.check:
-            if host != THIS_MACHINE:
-                self.check_hosts[facts.check] = host
+            self.check_hosts[facts.check] = host
         elif facts.kind == "attempt" and facts.task is not None:
             unit = build_unit_id(facts.task, facts.attempt)
             known = self.attempt_hosts.get(unit, ())

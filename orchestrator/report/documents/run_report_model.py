@@ -9,6 +9,7 @@ from orchestrator.domain.judging.verdict import Verdict
 from orchestrator.domain.run.contract import IterationVerdict
 from orchestrator.domain.run.task import AttemptMode, EndCause, Exit, TaskStatus
 from orchestrator.report.cost.model import CostReport
+from orchestrator.report.hosts.model import MachineRow
 from orchestrator.report.migration.full_report import MigrationReport
 from orchestrator.report.read_model import ReadModel
 from orchestrator.report.run.model import PullRequestLink, RunFields
@@ -185,6 +186,13 @@ class RunReport(RunFields, schema="orchestrate.run-report/1"):
         if self.pr and not self.prs:
             return (self.pr,)
         return self.prs
+
+    @property
+    def machines(self) -> list[MachineRow]:
+        """The machines that carried the run; none where no host joined it."""
+        if self.hosts is None:
+            return []
+        return self.hosts.list_machines()
 
     @property
     def forge_checks(self) -> tuple[ForgeCheck, ...]:

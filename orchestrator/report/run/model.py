@@ -15,6 +15,7 @@ from orchestrator.domain.run.width import WidthCause
 from orchestrator.domain.run_outcome import ShownOutcome
 from orchestrator.domain.sandbox.policy_violation import PolicyViolation
 from orchestrator.report.cost.model import AccountUsage, BudgetUsage, Dollars, EarlierCosts
+from orchestrator.report.hosts.model import HostsSummary
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.rows.agent_row import FleetEntry
@@ -210,7 +211,7 @@ class RunFields(Document):
     each group. `checks` is None if nobody waited for any, `merged` if nothing was merged. `merge_by` says how a person
     merges what landed: a line for a shell, or where. `receipts_taken_over` counts runs of checks that those of earlier
     runs stand for, which `test_runs` does not. `left_behind` are iterations that restarts left. `attempted` lists
-    what agents tried beyond their walls.
+    what agents tried beyond their walls. `hosts` are the machines that carried it; a run that no host joined has none.
     """
 
     run: RunId
@@ -246,6 +247,7 @@ class RunFields(Document):
     merged: MergeResult | None
     merge_by: str = ""
     prs: tuple[GroupPullRequest, ...]
+    hosts: Omittable[HostsSummary] = None
     left_behind: tuple[LeftIteration, ...] = ()
     attempted: tuple[PolicyViolation, ...]
     notices: tuple[str, ...]

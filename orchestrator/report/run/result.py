@@ -23,6 +23,7 @@ from orchestrator.report.cost.budgets import (
     build_usage_amount,
     may_spend_without_limit,
 )
+from orchestrator.report.hosts.summary import find_hosts_summary
 from orchestrator.report.migration.burndown_model import Burndown
 from orchestrator.report.run import model
 from orchestrator.report.run.condition import describe_condition
@@ -69,6 +70,7 @@ def build_run_result(state: RunState, journal: Path, is_at_work: bool | None = N
         merged=build_merge_result(state),
         merge_by=describe_merging(state),
         prs=tuple(model.GroupPullRequest(**dict(pr)) for pr in state.migration.prs.values()),
+        hosts=find_hosts_summary(state, is_at_work),
         left_behind=build_left_iterations(state),
         attempted=tuple(state.unapproved_violations),
         notices=tuple(notice.text for notice in state.notices),

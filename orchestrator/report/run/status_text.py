@@ -11,6 +11,7 @@ from orchestrator.domain.text.money import format_cost, format_dollars
 from orchestrator.domain.text.sanitization import strip_controls
 from orchestrator.report.cost.earlier_runs import describe_earlier_costs, suggest_budget_usd
 from orchestrator.report.cost.model import BudgetUsage, ShortAmount
+from orchestrator.report.hosts.rendering import describe_hosts
 from orchestrator.report.migration.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
 from orchestrator.report.run.contract import render_contract_lines
 from orchestrator.report.run.left_lines import render_left_lines
@@ -41,6 +42,8 @@ def render_status_lines(status: RunStatus, glyphs: BurndownGlyphs = UNICODE_GLYP
     if status.unlimited and status.outcome in {"running", "paused"}:
         yield f"  {_describe_missing_budget(status)}"
     yield from _render_workers(status.workers)
+    if status.hosts is not None:
+        yield f"  hosts: {_flatten(describe_hosts(status.hosts))}: orchestrate hosts status {status.run}"
     for line in render_contract_lines(status.contract):
         yield f"  {line}"
     yield from _render_plan(status)

@@ -18,9 +18,10 @@ from orchestrator.domain.text.listing import add_lead, format_count, join_limite
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.suggestions import suggest_names
 from orchestrator.errors import UsageProblem
+from orchestrator.report.hosts.attempts import AttemptHosts, build_attempt_hosts, describe_attempt_hosts
 from orchestrator.report.judging.reruns import list_reruns
 from orchestrator.report.log.event_descriptions import shorten_model_name
-from orchestrator.report.read_model import Document, ReadModel
+from orchestrator.report.read_model import Document, Omittable, ReadModel
 from orchestrator.report.run.contract import build_contract, iterate_contract_receipts, render_iteration_lines
 from orchestrator.report.run.left_lines import build_left_iterations, render_left_lines
 from orchestrator.report.run.model import CriterionResult
@@ -41,20 +42,23 @@ from orchestrator.report.task.verification_lines import render_verification_line
 
 
 class ReceiptDetails(Receipt, ReadModel):
-    """A receipt with its `purpose`, its `difference` to the base and how to run it `again`.
+    """A receipt with its `purpose`, its `difference` to the base, how to run it `again`, and the `host` that ran it.
 
+    The host is empty for the machine that the engine ran on.
     The difference is None without tests on both sides, the command is None for canaries.
     """
 
     purpose: str
     difference: Difference | None
     again: str | None
+    host: str = ""
 
 
 class TaskDetails(Document, schema="orchestrate.task/1"):
     """The output of `show` for a task: everything that happened to it.
 
-    Only the root has a `contract` and the verdicts on it (`iterations`).
+    Only the root has a `contract` and the verdicts on it (`iterations`). `hosts` has by attempt the machines on which
+    it worked, in order; it is there only where hosts have joined the run.
     """
 
     task: TaskState
@@ -63,6 +67,7 @@ class TaskDetails(Document, schema="orchestrate.task/1"):
     receipts: tuple[ReceiptDetails, ...]
     attempted: tuple[PolicyViolation, ...]
     spent: Usage | None
+    hosts: Omittable[tuple[AttemptHosts, ...]] = None
 
 
 class FileEvidence(Document, schema="orchestrate.file/1"):
@@ -114,6 +119,7 @@ def build_task_details(state: RunState, task: TaskState, log: CheckLog, read_blo
         receipts=_build_receipts(state, list_task_receipts(state, task), log, read_blob),
         attempted=tuple(violation for violation in state.unapproved_violations if violation.task == name),
         spent=state.spend.by_task.get(name),
+        hosts=build_attempt_hosts(state, task),
     )
 
 
@@ -126,6 +132,7 @@ def _build_receipts(
             purpose=log.purposes.get(receipt.key, ""),
             difference=find_difference(state, receipt, log, read_blob),
             again=build_rerun_command(receipt),
+            host=state.hosts.find_check_host(receipt.key),
         )
         for receipt in receipts
     )
@@ -206,7 +213,8 @@ def _render_history(state: RunState, task: TaskState) -> Iterator[str]:
     yield from render_verification_lines(task.verification)
     for attempt in task.attempts:
         model = shorten_model_name(attempt.model)
-        yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}"
+        where = describe_attempt_hosts(state, build_unit_id(spec.id, attempt.number))
+        yield f"\nattempt {attempt.number} ({attempt.mode}) on {model}, base {attempt.base[:12]}{where}"
         if attempt.clash is not None:
             yield f"  {_describe_clash(attempt.clash)}"
         yield from _render_attempt_lines(state, task, attempt.number)

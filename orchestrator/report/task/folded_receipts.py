@@ -6,6 +6,7 @@ from orchestrator.domain.judging.check import CANARY_CHECK, GATE_VARIANTS, Recei
 from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.listing import add_lead, format_count
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.hosts.attempts import describe_check_host
 from orchestrator.report.task.receipt import CheckLog, ReadBlob, find_difference, read_outcomes, render_receipt_lines
 
 _COMMAND_CHARS = 120
@@ -71,4 +72,5 @@ def _render_receipt_line(state: RunState, receipt: Receipt, log: CheckLog, read_
         mark = "✓"
     purpose = add_lead(" for ", to_one_line(log.purposes.get(receipt.key, "")))
     command = to_one_line(receipt.command, _COMMAND_CHARS)
-    return f"{mark} {command}: {receipt.outcome_text} ({receipt.seconds:.1f} s){purpose}"
+    where = describe_check_host(state, receipt.key)
+    return f"{mark} {command}: {receipt.outcome_text} ({receipt.seconds:.1f} s{where}){purpose}"

@@ -23,6 +23,7 @@ from orchestrator.domain.text.listing import add_lead, join_limited
 from orchestrator.domain.text.sanitization import strip_controls, to_one_line
 from orchestrator.domain.text.truncation import truncate_text
 from orchestrator.judge.gate.difference import compare_outcomes
+from orchestrator.report.hosts.attempts import describe_check_host
 
 _OUTPUT_CHARS = 4_000
 _SAID_CHARS = 8_000
@@ -92,7 +93,7 @@ def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_
     if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
     ending = f"completed, {receipt.ending_text}" if receipt.status == ReceiptStatus.COMPLETED else receipt.ending_text
-    yield f"  {ending}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
+    yield f"  {ending}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}{describe_check_host(state, receipt.key)}"
     yield f"  environment {receipt.environment[:12]}{add_lead(', command line ', receipt.argv[:12])}"
     if receipt.world is not None:
         yield f"  as {to_one_line(receipt.world.description)}"

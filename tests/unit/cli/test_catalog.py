@@ -8,7 +8,14 @@ import pytest
 from orchestrator.cli.control.verbs import RESOLVERS, build_verb
 from orchestrator.cli.lazy_group import LazyGroup
 from orchestrator.cli.main import cli
-from orchestrator.domain.commands.catalog import CRITERION_VERBS, GOAL_VERBS, MIGRATION_VERBS, REASON, TYPED_COMMANDS
+from orchestrator.domain.commands.catalog import (
+    CRITERION_VERBS,
+    GOAL_VERBS,
+    HOST_VERBS,
+    MIGRATION_VERBS,
+    REASON,
+    TYPED_COMMANDS,
+)
 from orchestrator.domain.commands.catalog_entry import CatalogEntry
 from orchestrator.domain.commands.definitions import Command, Pause
 from orchestrator.domain.run.state import RunState
@@ -16,7 +23,13 @@ from orchestrator.errors import UsageProblem
 from orchestrator.report.command_builder import build_command
 from orchestrator.tui.commands.parser import parse_commands
 
-ROWS = (*GOAL_VERBS.values(), *CRITERION_VERBS.values(), *MIGRATION_VERBS.values(), *TYPED_COMMANDS.values())
+ROWS = (
+    *GOAL_VERBS.values(),
+    *CRITERION_VERBS.values(),
+    *MIGRATION_VERBS.values(),
+    *HOST_VERBS.values(),
+    *TYPED_COMMANDS.values(),
+)
 KINDS = {model.model_fields["do"].default: model for model in get_args(get_args(Command)[0])}
 
 
@@ -34,12 +47,18 @@ def find_command(*names: str) -> click.Command:
 def test_a_row_names_a_model_and_only_fields_of_it(entry: CatalogEntry) -> None:
     fields = KINDS[entry.do].model_fields
     assert entry.fixed.keys() <= fields.keys()
-    if entry.target in {"", "question", "task", "subtree", "criterion-id", "shard"}:
+    if entry.target in {"", "question", "task", "subtree", "criterion-id", "shard", "host"}:
         assert {option.field_name for option in entry.options} <= fields.keys()
 
 
 @pytest.mark.parametrize(
-    ("group", "verbs"), [((), GOAL_VERBS), (("criterion",), CRITERION_VERBS), (("migrate",), MIGRATION_VERBS)]
+    ("group", "verbs"),
+    [
+        ((), GOAL_VERBS),
+        (("criterion",), CRITERION_VERBS),
+        (("migrate",), MIGRATION_VERBS),
+        (("hosts",), HOST_VERBS),
+    ],
 )
 def test_every_row_is_a_verb_with_its_options(group: tuple[str, ...], verbs: dict[str, CatalogEntry]) -> None:
     for name, entry in verbs.items():

@@ -44,6 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         (("report", MIGRATION, "--data", "-"), "run-report/1"),
         (("inbox", GOAL), "inbox/1"),
         (("repair", GOAL), "repair/1"),
+        (("hosts", "status", GOAL), "hosts/1"),
         (("migrate", "status", MIGRATION), "status/1"),
         (("migrate", "status", MIGRATION, "shop/templates.py"), "migration-file/1"),
         *(
