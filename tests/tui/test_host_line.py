@@ -4,9 +4,11 @@ import pytest
 
 from orchestrator.domain.event.hosts import HostJoined, HostMarked
 from orchestrator.tui.host_line import build_host_line
+from orchestrator.tui.panes.text import copy_state_for_receipts
+from orchestrator.tui.rows.subject_details import render_subject_headline, resolve_subject
 from orchestrator.tui.widgets.styled_text import get_raw_text
 from tests.running.goal_events import begun, recorded, told
-from tests.running.hosts import two_hosts
+from tests.running.hosts import TESTED, two_hosts
 from tests.tui.sources import Still, dashboard, seen
 
 WORDS = "hosts 1/2 joined, 8 slots  build-2 LOST  build-1 2/8"
@@ -31,6 +33,19 @@ def test_hosts_that_do_not_fit_are_counted(width: int, words: str) -> None:
 def test_a_host_that_is_kept_off_says_so() -> None:
     state = told(HostJoined(name="a", slots=2), HostMarked(name="a", mark="draining"))
     assert get_raw_text(list(build_host_line(state, 80, is_at_work=True))).endswith("a draining 0/2")
+
+
+def test_a_task_that_is_looked_at_whole_names_the_hosts_of_its_attempt() -> None:
+    state = told(*two_hosts())
+    spans = render_subject_headline(state, resolve_subject(state, "task", "index"), None)
+    assert "attempt 1, on build-2, then build-1" in get_raw_text(list(spans))
+
+
+def test_the_checks_of_a_task_name_their_host() -> None:
+    state = told(*two_hosts())
+    part = copy_state_for_receipts(state, list(state.receipts.values()))
+    assert part.hosts.find_check_host(TESTED) == "build-1"
+    assert part.hosts.check_hosts.keys() == {TESTED}
 
 
 @pytest.mark.parametrize(("size", "is_shown"), [((120, 30), True), ((60, 14), False)])

@@ -94,7 +94,7 @@ def _explain_early_refusal(place: RunLocation, state: RunState, command: Command
             return problem
     if is_live:
         return ""
-    if isinstance(command, HostCommand):
+    if isinstance(command, HostCommand) and state.ended is None:
         return f"no engine is at work on run {place.directory.run}, so no host is joined: orchestrate resume goes on"
     return explain_refusal(predict_state(place, state), command)
 

@@ -1,5 +1,6 @@
 """The table of a run's hosts, and what was opened on them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from orchestrator.domain.hosts.record import THIS_MACHINE, HostRecord
@@ -34,6 +35,11 @@ class HostTable:
     def find_attempt_hosts(self, unit: UnitId) -> tuple[str, ...]:
         """Return the hosts of an attempt's workspace, in order."""
         return self.attempt_hosts.get(unit, (THIS_MACHINE,))
+
+    def copy_for_checks(self, keys: Iterable[str]) -> "HostTable":
+        """Return a copy with the hosts of these runs of checks only, for a thread to read."""
+        checks = {key: self.check_hosts[key] for key in keys if key in self.check_hosts}
+        return HostTable(records=dict(self.records), check_hosts=checks)
 
     def record_lease(self, facts: PurposeFacts, host: str) -> None:
         """Record that a workspace was opened on a host; for whatever else one may be, nobody asks."""

@@ -116,6 +116,7 @@ def copy_file_state(state: RunState, path: str) -> RunState:
     migration = MigrationState(recipe=state.migration.recipe, files={path: file}, shards=shards)
     part = RunState(started=state.started, migration=migration, ejections=ejections, baseline=state.baseline)
     part.receipts |= state.receipts
+    part.hosts = state.hosts.copy_for_checks(state.receipts)
     return part
 
 
@@ -123,7 +124,8 @@ def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> Run
     """Copy as much of a run's state as its receipts need, for a thread to read."""
     baseline = {key: state.receipts[key] for key in state.baseline if key in state.receipts}
     found = baseline | {receipt.key: receipt for receipt in receipts}
-    return RunState(started=state.started, receipts=found, baseline=tuple(baseline))
+    hosts = state.hosts.copy_for_checks(found)
+    return RunState(started=state.started, receipts=found, baseline=tuple(baseline), hosts=hosts)
 
 
 def render_check_lines(

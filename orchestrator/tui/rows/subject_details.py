@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from orchestrator.domain.ids import SessionId, TaskId, parse_unit_task
+from orchestrator.domain.ids import SessionId, TaskId, build_unit_id, parse_unit_task
 from orchestrator.domain.run.session_state import SessionState
 from orchestrator.domain.run.state import RunState, TaskState
 from orchestrator.domain.text.listing import format_count
 from orchestrator.domain.text.sanitization import to_one_line
+from orchestrator.report.hosts.attempts import describe_attempt_hosts
 from orchestrator.report.log.event_descriptions import shorten_model_name
 from orchestrator.report.rows.agent_row import AgentRow
 from orchestrator.report.task.details import render_task_history
@@ -79,7 +80,8 @@ def render_subject_headline(
     if task is not None and whole.path is None:
         yield f"  {to_one_line(task.spec.title, 60)}", ""
     if whole.attempt:
-        yield f"   attempt {whole.attempt}", "dim"
+        where = describe_attempt_hosts(state, build_unit_id(whole.task or TaskId(""), whole.attempt))
+        yield f"   attempt {whole.attempt}{where}", "dim"
     if row is not None:
         yield f"   {row.activity.render_label(is_ascii)}", row.activity.style
         cells = row.render_cells(is_ascii)

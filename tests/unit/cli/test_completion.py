@@ -46,6 +46,9 @@ def complete(shop: Shop, line: str) -> list[str]:
     [
         ("orchestrate sh", ["show"]),
         ("orchestrate migrate sta", ["status"]),
+        ("orchestrate hosts c", ["cordon"]),
+        ("orchestrate hosts status --state {state} ", ["latest", LATEST, OLDER]),
+        ("orchestrate hosts drain --state {state} ", ["latest", LATEST, OLDER]),
         ("orchestrate status --state {state} ", ["latest", LATEST, OLDER]),
         ("orchestrate show --state {state} rep", ["reporting", "reporting/monthly", "reporting/csv"]),
         ("orchestrate retry --state {state} latest inv", ["invoice"]),
