@@ -40,7 +40,6 @@ VERBS = {
     "inbox": Verb("control.verbs", "Show what waits for a person."),
     "resume": Verb("run.start", "Go on with a run that stopped."),
     "mcp": Verb("mcp.verb", "Serve runs to a chat agent, by the Model Context Protocol."),
-    "hosts": Verb("hosts.group", "Show the hosts that carry a run, drain one, or keep one off."),
     "ci": Verb("ci.group", "Continue a run from one CI job to the next."),
     "engine": Verb("run.engine", "Run the engine in this process, for service managers."),
     "repair": Verb("setup.gc", "Repair the damaged journal of a run."),
