@@ -81,6 +81,33 @@ async def test_waiting_for_a_call_that_was_never_started_is_an_error(workspace: 
         await workspace.wait_for_result("x")
 
 
+async def test_output_of_a_call_that_was_never_started_is_an_error_and_ends_nothing_else(
+    workspace: Workspace, run: Any
+) -> None:
+    with pytest.raises(ValueError, match="no command was started as 'x'"):
+        await workspace.read_output("x", 10)
+    assert (await run("echo on")).output == "on\n"
+
+
+async def test_whoever_waits_hears_of_a_close(hands: Any, head: Any) -> None:
+    workspace = await hands.open_workspace(head, Purpose("test"))
+    await workspace.start_command("call", ShellCommand(line="echo first; sleep 99"))
+    await wait_until_printed(workspace, "call")
+    heard = []
+
+    async def wait_too() -> None:
+        heard.append(await workspace.wait_for_result("call"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait_too)
+        await anyio.sleep(0.1)
+        with anyio.fail_after(8):
+            await workspace.close()
+    (result,) = heard
+    assert result is not None
+    assert (result.ending, result.log.read_bytes()) == (CommandEnding.KILLED, b"first\n")
+
+
 async def test_a_killed_command_is_dead_with_its_children_when_kill_returns(
     workspace: Workspace, living: Living, nap: str
 ) -> None:

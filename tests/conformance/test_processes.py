@@ -99,6 +99,20 @@ async def test_whoever_gives_up_listening_loses_nothing(workspace: Workspace) ->
     assert await read_all(pipes) == b"second\n"
 
 
+async def test_whoever_gives_up_speaking_hinders_nobody(workspace: Workspace) -> None:
+    """How much of what was given up arrives is open; what is sent later does, and behind it."""
+    line = "until test -e go; do sleep 0.02; done; tr -d x; echo over"
+    pipes = await workspace.open_process("p", ShellCommand(line=line))
+    for _ in range(2):
+        with anyio.move_on_after(0.1) as scope:
+            await pipes.send_bytes(b"x" * 2_000_000)
+        assert scope.cancelled_caught
+    await workspace.write_file("go", b"")
+    await pipes.send_bytes(b"later\n")
+    await pipes.close_input()
+    assert await read_all(pipes) == b"later\nover\n"
+
+
 async def test_a_listener_hears_of_a_kill_and_of_an_end(workspace: Workspace, living: Living, nap: str) -> None:
     pipes = await workspace.open_process("p", ShellCommand(line=f"(setsid sleep {nap} &) ; echo up; exec cat"))
     assert await read_exactly(pipes, 3) == b"up\n"
