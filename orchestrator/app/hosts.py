@@ -46,8 +46,8 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
         UsageProblem: the certificates cannot be used.
     """
     require_hosts_extra()
-    from orchestrator.hands.hosts.certificate_check import load_certificates
-    from orchestrator.hands.hosts.dask_brain import ListenOptions, listen_for_hosts
+    from orchestrator.hands.hosts.certificates.checking import load_certificates
+    from orchestrator.hands.hosts.network.dask_brain import ListenOptions, listen_for_hosts
 
     settings = config.hosts
     place = Path(await anyio.Path(settings.certs).expanduser())

@@ -33,7 +33,7 @@ def check_hosts(listen: str, certs: str, now: datetime | None = None) -> Iterato
 
 
 def _check_certificates(certs: str, now: datetime) -> DoctorFinding:
-    from orchestrator.hands.hosts.certificate_check import load_certificates  # needs the extra
+    from orchestrator.hands.hosts.certificates.checking import load_certificates  # needs the extra
 
     name = "hosts certs"
     if not certs:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from orchestrator import __version__
 from orchestrator.domain.event import Event
 from orchestrator.domain.ids import CommitId
-from orchestrator.hands.hosts.certificate_check import load_certificates
-from orchestrator.hands.hosts.dask_brain import ListenOptions, listen_for_hosts
-from orchestrator.hands.hosts.host_agent import HostAgent
+from orchestrator.hands.hosts.agent.host_agent import HostAgent
+from orchestrator.hands.hosts.certificates.checking import load_certificates
+from orchestrator.hands.hosts.network.dask_brain import ListenOptions, listen_for_hosts
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.hands.hosts.spread_hands import SpreadRules, open_spread_hands
 from orchestrator.ports.hands import Hands

@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 
 from orchestrator.errors import HostLost
-from orchestrator.hands.hosts.host_agent import HostAgent, HostIdentity
-from orchestrator.hands.hosts.host_store import HostStore
+from orchestrator.hands.hosts.agent.host_agent import HostAgent, HostIdentity
+from orchestrator.hands.hosts.agent.host_store import HostStore
 from orchestrator.ports.background_tasks import run_background_tasks
 
 

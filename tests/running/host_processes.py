@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.hosts.certificate_files import BRAIN, build_host_identity
-from orchestrator.hands.hosts.certificates import create_authority, create_certificate
+from orchestrator.hands.hosts.certificates.files import BRAIN, build_host_identity
+from orchestrator.hands.hosts.certificates.issuing import create_authority, create_certificate
 
 SOURCE = Path(__file__).parents[2]
 _JOIN = """

@@ -10,7 +10,7 @@ import click
 from orchestrator.cli.arguments import DIRECTORY, json_option
 from orchestrator.cli.hosts.host_documents import HostCertificateRow, HostCertificatesDocument
 from orchestrator.cli.output import print_document
-from orchestrator.hands.hosts.certificate_files import (
+from orchestrator.hands.hosts.certificates.files import (
     BRAIN,
     PeerIdentity,
     build_host_identity,
@@ -19,7 +19,7 @@ from orchestrator.hands.hosts.certificate_files import (
 from orchestrator.hands.hosts.extra import require_hosts_extra
 
 if TYPE_CHECKING:
-    from orchestrator.hands.hosts.certificates import IssuedCertificate
+    from orchestrator.hands.hosts.certificates.issuing import IssuedCertificate
 
 _MAX_DAYS = 3_650
 
@@ -46,7 +46,7 @@ def certs_command(place: Path, names: tuple[str, ...], days: int, renews: bool, 
     orchestrate hosts certs ~/.config/orchestrate/hosts --renew
     """
     require_hosts_extra()
-    from orchestrator.hands.hosts.certificates import create_authority  # needs the extra
+    from orchestrator.hands.hosts.certificates.issuing import create_authority  # needs the extra
 
     hosts = tuple(map(build_host_identity, dict.fromkeys(names)))
     authority_expires_at = create_authority(place)
@@ -65,7 +65,7 @@ def _issue_certificates(
     place: Path, hosts: Sequence[PeerIdentity], days: int, renews: bool
 ) -> Iterator["IssuedCertificate"]:
     """Make what is missing, renew what is to be renewed, and yield the certificates of the brain and all hosts."""
-    from orchestrator.hands.hosts.certificates import create_certificate, find_hosts_with_certificates
+    from orchestrator.hands.hosts.certificates.issuing import create_certificate, find_hosts_with_certificates
 
     earlier = find_hosts_with_certificates(place)
     for peer in dict.fromkeys((BRAIN, *earlier, *hosts)):

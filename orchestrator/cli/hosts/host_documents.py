@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.hands.hosts.certificate_files import PeerRole
+from orchestrator.hands.hosts.certificates.files import PeerRole
 from orchestrator.report.read_model import Document, ReadModel
 
 

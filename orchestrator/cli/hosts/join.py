@@ -42,10 +42,10 @@ def join_command(
     if not re.fullmatch(HOST_NAME_PATTERN, name):
         raise UsageProblem(f"{name!r} is no name for a host: small letters, digits and dashes; give one with --name")
     require_hosts_extra()
-    from orchestrator.hands.hosts.certificate_check import load_certificates
-    from orchestrator.hands.hosts.dask_host import JoinOptions, serve_brains
-    from orchestrator.hands.hosts.host_agent import HostIdentity
-    from orchestrator.hands.hosts.host_store import HostStore
+    from orchestrator.hands.hosts.agent.host_agent import HostIdentity
+    from orchestrator.hands.hosts.agent.host_store import HostStore
+    from orchestrator.hands.hosts.certificates.checking import load_certificates
+    from orchestrator.hands.hosts.network.dask_host import JoinOptions, serve_brains
 
     options = JoinOptions(host, int(digits), load_certificates(certs, "host"), port, own_address)
     identity = HostIdentity(name, slots or count_command_slots(None), __version__)

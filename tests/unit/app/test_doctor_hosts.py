@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.doctor.host_checks import check_hosts
-from orchestrator.hands.hosts.certificate_files import BRAIN
-from orchestrator.hands.hosts.certificates import create_authority, create_certificate
+from orchestrator.hands.hosts.certificates.files import BRAIN
+from orchestrator.hands.hosts.certificates.issuing import create_authority, create_certificate
 
 FREE = "127.0.0.1:0"
 

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem
-from orchestrator.hands.hosts.certificate_check import load_certificates
-from orchestrator.hands.hosts.certificate_files import BRAIN, PeerIdentity, build_host_identity, identify_peer
-from orchestrator.hands.hosts.certificates import (
+from orchestrator.hands.hosts.certificates.checking import load_certificates
+from orchestrator.hands.hosts.certificates.files import BRAIN, PeerIdentity, build_host_identity, identify_peer
+from orchestrator.hands.hosts.certificates.issuing import (
     create_authority,
     create_certificate,
     find_hosts_with_certificates,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.hands.hosts.certificate_files import build_host_identity
+from orchestrator.hands.hosts.certificates.files import build_host_identity
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "hosts"
 SERVICE, DEPLOYMENT, ARRAY = (

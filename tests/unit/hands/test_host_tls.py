@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands.hosts.certificate_check import load_certificates
-from orchestrator.hands.hosts.certificate_files import (
+from orchestrator.hands.hosts.certificates.checking import load_certificates
+from orchestrator.hands.hosts.certificates.files import (
     BRAIN,
     CertificateFiles,
     PeerIdentity,
@@ -16,7 +16,7 @@ from orchestrator.hands.hosts.certificate_files import (
     find_peer_directory,
     identify_peer,
 )
-from orchestrator.hands.hosts.certificates import create_authority, create_certificate
+from orchestrator.hands.hosts.certificates.issuing import create_authority, create_certificate
 
 HOST = PeerIdentity("host", "a")
 

@@ -5,7 +5,7 @@ import ssl
 import anyio
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.hosts.certificate_files import CertificateFiles
+from orchestrator.hands.hosts.certificates.files import CertificateFiles
 
 _PATIENCE_S = 10.0
 

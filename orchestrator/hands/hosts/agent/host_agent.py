@@ -19,9 +19,9 @@ from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import OrchestrateError, UsageProblem, convert_error
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.hands.hosts import messages
+from orchestrator.hands.hosts.agent.host_store import HostStore
+from orchestrator.hands.hosts.agent.host_workspaces import HostWorkspace
 from orchestrator.hands.hosts.failures import build_failure
-from orchestrator.hands.hosts.host_store import HostStore
-from orchestrator.hands.hosts.host_workspaces import HostWorkspace
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import ShellCommand

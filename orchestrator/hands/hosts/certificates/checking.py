@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.hosts.certificate_files import (
+from orchestrator.hands.hosts.certificates.files import (
     AUTHORITY_FILE,
     CertificateFiles,
     PeerIdentity,

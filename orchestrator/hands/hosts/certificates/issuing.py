@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.hosts.certificate_check import check_key_privacy, read_certificate, read_key
-from orchestrator.hands.hosts.certificate_files import (
+from orchestrator.hands.hosts.certificates.checking import check_key_privacy, read_certificate, read_key
+from orchestrator.hands.hosts.certificates.files import (
     AUTHORITY_FILE,
     AUTHORITY_KEY_FILE,
     PRIVATE_DIRECTORY_MODE,

@@ -10,12 +10,12 @@ from distributed import Worker
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.hosts.certificate_files import CertificateFiles
-from orchestrator.hands.hosts.dask_brain import build_security
-from orchestrator.hands.hosts.dask_link import HANDLER
-from orchestrator.hands.hosts.host_agent import HostAgent, HostIdentity
-from orchestrator.hands.hosts.host_store import HostStore
-from orchestrator.hands.hosts.tls_trial import require_brain
+from orchestrator.hands.hosts.agent.host_agent import HostAgent, HostIdentity
+from orchestrator.hands.hosts.agent.host_store import HostStore
+from orchestrator.hands.hosts.certificates.files import CertificateFiles
+from orchestrator.hands.hosts.network.dask_brain import build_security
+from orchestrator.hands.hosts.network.dask_link import HANDLER
+from orchestrator.hands.hosts.network.tls_trial import require_brain
 
 _PAUSE_S = 0.3
 _SETTINGS = {

@@ -20,9 +20,9 @@ from distributed.security import Security
 
 from orchestrator.errors import EnvironmentProblem, HostLost
 from orchestrator.hands.hosts import messages
-from orchestrator.hands.hosts.certificate_files import CertificateFiles
-from orchestrator.hands.hosts.dask_link import DaskLink
+from orchestrator.hands.hosts.certificates.files import CertificateFiles
 from orchestrator.hands.hosts.links import ask_host
+from orchestrator.hands.hosts.network.dask_link import DaskLink
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.ports.background_tasks import run_background_tasks
 

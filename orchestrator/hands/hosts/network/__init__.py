@@ -1,0 +1,1 @@
+"""Connections between brain and hosts, on Dask `distributed` with mutual TLS."""
