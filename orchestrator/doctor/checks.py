@@ -14,6 +14,7 @@ from orchestrator.doctor.budget_checks import check_budget
 from orchestrator.doctor.engine_checks import check_engines
 from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.doctor.gate_trial import try_gate
+from orchestrator.doctor.host_checks import check_hosts
 from orchestrator.doctor.policy_checks import check_policy
 from orchestrator.doctor.repository_checks import check_repository
 from orchestrator.domain.refs import is_own_ref
@@ -68,6 +69,9 @@ async def check_requirements(
     for finding in await _check_models(project):
         yield finding
     for finding in (*await check_budget(project.config), *await check_policy(project)):
+        yield finding
+    hosts = project.config.hosts
+    for finding in await to_thread.run_sync(list, check_hosts(hosts.listen, hosts.certs)):
         yield finding
     if in_ci:
         from orchestrator.doctor.ci_checks import check_ci_job
