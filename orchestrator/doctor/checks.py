@@ -68,10 +68,8 @@ async def check_requirements(
         yield finding
     for finding in await _check_models(project):
         yield finding
-    for finding in (*await check_budget(project.config), *await check_policy(project)):
-        yield finding
-    hosts = project.config.hosts
-    for finding in await to_thread.run_sync(list, check_hosts(hosts.listen, hosts.certs)):
+    hosts = await to_thread.run_sync(list, check_hosts(project.config.hosts.listen, project.config.hosts.certs))
+    for finding in (*await check_budget(project.config), *await check_policy(project), *hosts):
         yield finding
     if in_ci:
         from orchestrator.doctor.ci_checks import check_ci_job

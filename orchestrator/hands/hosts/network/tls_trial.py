@@ -38,13 +38,13 @@ async def require_brain(host: str, port: int, files: CertificateFiles) -> bool:
     return True
 
 
-def _require_brain_certificate(certificate: Mapping[str, Any], place: str) -> None:
+def _require_brain_certificate(certificate: Mapping[str, Any] | None, place: str) -> None:
     """Refuse whoever holds a certificate of a host only.
 
     Raises:
         UsageProblem: it is not the brain's.
     """
-    names = [str(value) for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"]
+    names = [str(value) for kind, value in (certificate or {}).get("subjectAltName", ()) if kind == "DNS"]
     peer = identify_peer(names)
     if peer is None or peer.role != "brain":
         raise UsageProblem(
