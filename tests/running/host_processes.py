@@ -34,6 +34,10 @@ class HostProcess:
         """Stop it where it is; everything that it answers for hangs."""
         self.process.send_signal(signal.SIGSTOP)
 
+    def wake(self) -> None:
+        """Let it go on."""
+        self.process.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """Kill it with no word to anybody."""
         self.process.kill()

@@ -70,10 +70,10 @@ async def listen_for_hosts(options: ListenOptions, roster: HostRoster) -> AsyncI
     )
     try:
         await scheduler
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # which of the two depends on the moment
         raise EnvironmentProblem(
-            f"hosts cannot join at {options.host}:{options.port}: {error}. Another run may listen there: give this one "
-            "another address in listen under [hosts]"
+            f"hosts cannot join at {options.host}:{options.port}: {error.__cause__ or error}. Another run may listen "
+            "there: give this one another address in listen under [hosts]"
         ) from error
     arguments = security.get_connection_args("scheduler")  # type: ignore[no-untyped-call]
     pool = ConnectionPool(limit=_CONNECTIONS, connection_args=arguments)
