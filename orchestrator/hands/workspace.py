@@ -14,6 +14,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.execution.command_call import (
     CommandCall,
+    CommandCalls,
     check_command,
     collect_output_files,
     create_call,
@@ -52,7 +53,7 @@ class LocalWorkspace:
         self.name = worktree.name
         self.root = worktree.root
         self._purpose = purpose
-        self._calls: dict[str, CommandCall] = {}
+        self._calls = CommandCalls()
         self._own_folder = host.session / worktree.name
         self._git = self._own_folder / "git"
         self._world_files = self._own_folder / "world"
@@ -133,9 +134,7 @@ class LocalWorkspace:
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
-        call = self._calls.get(call_id)
-        if call is None:
-            raise ValueError(f"no command was started as {call_id!r}")
+        call = self._calls[call_id]
         with anyio.move_on_after(min(timeout_s, MAX_WAIT_S)):
             await call.done.wait()
         return call.result

@@ -57,6 +57,13 @@ class CommandCall:
         )
 
 
+class CommandCalls(dict[str, CommandCall]):
+    """The calls of a workspace by their ids; one that was never started is an error that names it."""
+
+    def __missing__(self, call_id: str) -> CommandCall:
+        raise ValueError(f"no command was started as {call_id!r}")
+
+
 def create_call(
     call_id: str, command: ShellCommand, logs: Path, exchanges: Path, pipes: LocalPipes | None = None
 ) -> CommandCall:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from tarfile import TarError
 
 import anyio
 from anyio import to_thread
@@ -16,7 +15,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
-from orchestrator.errors import OrchestrateError, UsageProblem, convert_error
+from orchestrator.errors import UsageProblem, convert_error
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.hands.hosts import messages
 from orchestrator.hands.hosts.agent.host_store import HostStore
@@ -25,7 +24,6 @@ from orchestrator.hands.hosts.failures import build_failure
 from orchestrator.hands.local import LocalHands, open_local_hands
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import ShellCommand
-from worktrees.errors import GitError
 from worktrees.object_store.pack_transfer import find_missing_objects, store_pack_file
 from worktrees.repositories.mirror import MirrorContent, open_mirror, point_mirror_refs
 from worktrees.repositories.repository import GitRepository
@@ -74,7 +72,7 @@ class HostAgent:
         """Carry out the request that a text holds; return its reply as a text, which may tell of a failure."""
         try:
             reply = await self.answer_request(messages.decode_request(text))
-        except (OrchestrateError, GitError, OSError, ValueError, TarError) as error:
+        except Exception as error:  # noqa: BLE001 - the brain is told of everything, and goes on
             if convert_error(error) is None and not isinstance(error, ValueError):
                 _LOG.exception("a request failed")
             reply = build_failure(error)

@@ -29,6 +29,16 @@ class HostPipes:
     _offset: int = 0
     _part: bytes = b""
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
+    _input_turn: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def send_part(self, content: bytes) -> None:
+        """Write to the program's standard input, behind what was sent before and may still be under way.
+
+        Raises:
+            ProgramGone: it reads no more.
+        """
+        async with self._input_turn:
+            await self.pipes.send_bytes(content)
 
     async def receive_part(self, offset: int, limit: int) -> bytes:
         """Return at most `limit` bytes of the output from an offset on, as soon as there are some; none at the end."""
@@ -50,6 +60,9 @@ class HostWorkspace:
     known: list[str] = field(default_factory=list)
     pack: bytes = b""
     pipes: dict[str, HostPipes] = field(default_factory=dict)
+    started: set[str] = field(default_factory=set)
+    killed_early: set[str] = field(default_factory=set)
+    """Commands that were killed before the request to start them had arrived."""
 
     @property
     def _ref(self) -> str:
@@ -74,7 +87,7 @@ class HostWorkspace:
                 log = self.workspace.get_log_path(call_id)
                 return messages.ContentReply(content=await to_thread.run_sync(_read_part, log, offset))
             case messages.KillCommand(call_id=call_id):
-                await self.workspace.kill_command(call_id)
+                await self._kill_command(call_id)
             case messages.InterruptCommands():
                 await self.workspace.interrupt_commands()
             case messages.SendInput():
@@ -126,11 +139,19 @@ class HostWorkspace:
             await remove_mirror_ref(self.mirror, self._ref)
 
     async def _start_command(self, request: messages.StartCommand) -> messages.Done:
+        if request.call_id in self.killed_early:
+            return messages.Done()
+        self.started.add(request.call_id)
         if not request.has_pipes:
             await self.workspace.start_command(request.call_id, request.command)
         elif request.call_id not in self.pipes:
             self.pipes[request.call_id] = HostPipes(await self.workspace.open_process(request.call_id, request.command))
         return messages.Done()
+
+    async def _kill_command(self, call_id: str) -> None:
+        if call_id not in self.started:
+            self.killed_early.add(call_id)
+        await self.workspace.kill_command(call_id)
 
     async def _build_finished(self, result: CommandResult | None) -> messages.FinishedCommand:
         if result is None:
@@ -142,11 +163,11 @@ class HostWorkspace:
         return messages.FinishedCommand(result=plain, files=result.files, log=log)
 
     async def _send_input(self, request: messages.SendInput) -> None:
-        pipes = self.pipes[request.call_id].pipes
+        pipes = self.pipes[request.call_id]
         if request.content:
-            await pipes.send_bytes(request.content)
+            await pipes.send_part(request.content)
         if request.is_end:
-            await pipes.close_input()
+            await pipes.pipes.close_input()
 
     async def _receive_output(self, request: messages.ReceiveOutput) -> messages.ReceivedOutput:
         content = None

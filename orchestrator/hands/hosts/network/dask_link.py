@@ -79,6 +79,9 @@ class DaskLink:
         except OSError:  # what Dask raises where a connection broke, or could not be made in time
             if self.reason is None:
                 await self.on_broken(self, "its connection broke")
+        except Exception as error:  # noqa: BLE001 - whatever one host makes Dask raise: only that host ends by it
+            if self.reason is None:
+                await self.on_broken(self, f"a call to it failed: {type(error).__name__}: {error}")
         finally:
             call.done.set()
 
