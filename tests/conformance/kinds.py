@@ -83,7 +83,8 @@ async def open_hosts_kind(yard: Yard, options: HandsOptions) -> AsyncIterator[Op
 
 
 KINDS = {
-    "local": HandsKind(open_local_kind),
+    "local": HandsKind(open_local_kind, (pytest.mark.extended,)),
     "fake": HandsKind(open_fake_kind, has_hosts=True),
-    "hosts": HandsKind(open_hosts_kind, (pytest.mark.extended,), has_hosts=True),
+    "hosts": HandsKind(open_hosts_kind, (pytest.mark.slow,), has_hosts=True),
 }
+"""`make test` tries what is quick of it on hosts in its own process, which have local hands behind them."""

@@ -162,6 +162,7 @@ async def test_commands_of_one_workspace_may_overlap(workspace: Workspace) -> No
     assert (await wait_until_over(workspace, "a")).log.read_text() == "a\n"
 
 
+@pytest.mark.extended
 async def test_a_killed_command_leaves_its_slot_to_the_next_one(open_hands: Any, head: Any) -> None:
     async with open_hands(slots=1) as opened:
         workspace = await opened.hands.open_workspace(head, Purpose("test"))
@@ -204,7 +205,7 @@ async def test_output_and_errors_are_in_one_log_of_this_machine_in_the_order_wri
     assert found.result.detail == ""
 
 
-@pytest.mark.parametrize("size", [0, 1, 1024**2 - 1, 1024**2, 20 * 1024**2 + 1])
+@pytest.mark.parametrize("size", [0, 1024**2, pytest.param(20 * 1024**2 + 1, marks=pytest.mark.extended)])
 async def test_a_log_holds_all_that_was_printed(run: Any, size: int) -> None:
     line = f"python3 -c 'import random, sys; random.seed(7); sys.stdout.buffer.write(random.randbytes({size}))'"
     result = (await run(line)).result
@@ -213,6 +214,7 @@ async def test_a_log_holds_all_that_was_printed(run: Any, size: int) -> None:
     assert hashlib.sha256(result.log.read_bytes()).digest() == hashlib.sha256(wanted).digest()
 
 
+@pytest.mark.extended
 async def test_a_command_that_takes_too_long_keeps_what_it_printed(run: Any, living: Living, nap: str) -> None:
     found = await run(f"echo early; sleep {nap}", timeout_s=2)
     assert (found.result.ending, found.exit_code, found.output) == (CommandEnding.TIMED_OUT, None, "early\n")

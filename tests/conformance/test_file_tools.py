@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 from tests.unit.hands.conftest import Yard
@@ -110,6 +111,15 @@ async def test_files_that_would_be_in_a_snapshot_are_listed(workspace: Workspace
     assert await workspace.list_paths("new/a*") == ("new/a b",)
 
 
+async def test_what_lies_beside_a_tree_is_listed(workspace: Workspace, run: Any, yard: Yard, head: CommitId) -> None:
+    tree = TreeId(yard.git("rev-parse", f"{head}^{{tree}}"))
+    assert await workspace.list_paths_beside(tree, 10) == ()
+    await run(r"""mkdir build; touch build/x out.log new "$(printf 'odd\377')"; echo x > README.md; ln -s /etc link""")
+    found = await workspace.list_paths_beside(tree, 10)
+    assert sorted(found) == ["build", "link", "new", "odd\udcff", "out.log"]
+    assert len(await workspace.list_paths_beside(tree, 2)) == 2
+
+
 async def test_a_name_that_is_no_text_is_listed_as_everywhere(workspace: Workspace, run: Any) -> None:
     await run(r"""touch "$(printf 'odd\377')" "$(printf 'two\nlines')" """)
     assert await workspace.list_paths("[ot][dw]*") == ("odd\udcff", "two\nlines")
@@ -136,7 +146,11 @@ async def test_a_line_that_is_no_text_is_found_as_everywhere(workspace: Workspac
     assert (found.startswith("latin.txt:1:caf"), found.endswith(" one")) == (True, True)
 
 
-@pytest.mark.parametrize("pattern", ["(", "((((a{1,200}){1,200}){1,200}){1,200}){1,200}"], ids=["broken", "gigabytes"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["(", pytest.param("((((a{1,200}){1,200}){1,200}){1,200}){1,200}", marks=pytest.mark.extended)],
+    ids=["broken", "gigabytes"],
+)
 async def test_a_pattern_that_cannot_be_searched_for_is_refused(workspace: Workspace, pattern: str) -> None:
     with pytest.raises(ToolRefused, match=r"^The search was refused: "):
         await workspace.search_text(pattern, "**", 10)

@@ -56,6 +56,7 @@ def list_calls(workspace: Workspace, pipes: ProcessPipes, tree: TreeId) -> dict[
         "read_file": lambda: workspace.read_file("README.md"),
         "write_file": lambda: workspace.write_file("new", b"x"),
         "list_paths": workspace.list_paths,
+        "list_paths_beside": lambda: workspace.list_paths_beside(tree, 10),
         "search_text": lambda: workspace.search_text("hello", "**", 10),
         "take_snapshot": lambda: workspace.take_snapshot("Late", "refs/orchestrate/test/lost"),
         "get_unchanged_tree": workspace.get_unchanged_tree,
@@ -100,6 +101,7 @@ async def test_a_loss_ends_every_kind_of_call_under_way_at_once(
     assert endings == dict.fromkeys(calls, "HostLost")
 
 
+@pytest.mark.extended
 async def test_every_later_call_ends_at_once_too_and_closing_is_no_error(
     opened: OpenedHands, hosts: HostControl, head: CommitId, yard: Yard
 ) -> None:
@@ -120,6 +122,7 @@ async def test_every_later_call_ends_at_once_too_and_closing_is_no_error(
     assert endings == dict.fromkeys(calls, "HostLost")
 
 
+@pytest.mark.extended
 async def test_twenty_calls_under_way_hear_of_it_and_those_to_another_host_go_on(
     opened: OpenedHands, hosts: HostControl, head: CommitId, run_in: Any
 ) -> None:
@@ -146,6 +149,18 @@ async def test_twenty_calls_under_way_hear_of_it_and_those_to_another_host_go_on
     assert result.log.read_text() == "here\n"
 
 
+@pytest.mark.extended
+async def test_the_slots_are_those_of_the_hosts_that_are_left(
+    opened: OpenedHands, hosts: HostControl, head: CommitId
+) -> None:
+    workspace = await opened.hands.open_workspace(head, Purpose("test"))
+    assert opened.hands.slots == 4
+    await hosts.lose_host(workspace.host)
+    with pytest.raises(HostLost):
+        await workspace.list_paths()
+    assert opened.hands.slots == 2
+
+
 async def test_the_work_goes_on_elsewhere_from_the_last_snapshot(
     opened: OpenedHands, hosts: HostControl, head: CommitId, run_in: Any
 ) -> None:
@@ -164,6 +179,7 @@ async def test_the_work_goes_on_elsewhere_from_the_last_snapshot(
         assert (await run_in(again, "cat note; wc -c < large")).output == "kept\n5000000\n"
 
 
+@pytest.mark.extended
 async def test_a_loss_while_a_workspace_is_opened_opens_it_elsewhere(
     opened: OpenedHands, hosts: HostControl, head: CommitId, run_in: Any
 ) -> None:
@@ -185,6 +201,7 @@ async def test_a_loss_while_a_workspace_is_opened_opens_it_elsewhere(
     assert (await run_in(found[0], "cat README.md")).output == "hello\n"
 
 
+@pytest.mark.extended
 async def test_nothing_of_a_snapshot_that_was_cut_off_is_left(
     opened: OpenedHands, hosts: HostControl, head: CommitId, yard: Yard, run_in: Any
 ) -> None:
@@ -201,6 +218,7 @@ async def test_nothing_of_a_snapshot_that_was_cut_off_is_left(
     assert yard.git("for-each-ref", ref) == ""
 
 
+@pytest.mark.extended
 async def test_what_is_left_of_a_lost_host_s_commands_dies(
     opened: OpenedHands, hosts: HostControl, head: CommitId, nap: str, living: Callable[[str], list[int]]
 ) -> None:

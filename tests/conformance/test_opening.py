@@ -151,6 +151,7 @@ async def test_the_engine_s_variables_are_not_a_command_s(run: Any, canary: str)
     )
 
 
+@pytest.mark.extended
 async def test_hashes_stand_for_environment_and_policy_and_stay_the_same(open_hands: Any, head: CommitId) -> None:
     async def read_hashes(**options: Any) -> tuple[str, str, str]:
         async with open_hands(**options) as opened:

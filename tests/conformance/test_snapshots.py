@@ -105,6 +105,7 @@ async def test_the_same_work_gives_the_same_snapshot_as_on_this_machine(
     assert len(taken[0].flagged) > 1
 
 
+@pytest.mark.extended
 async def test_a_thousand_files_are_in_it(workspace: Workspace, run: Any, yard: Yard) -> None:
     line = "for at in range(1000): print(at, file=open(f'n/{at % 40}/{at}', 'w'))"
     assert (await run(f'mkdir -p n/{{0..39}}; python3 -c "{line}"')).exit_code == 0
@@ -113,6 +114,7 @@ async def test_a_thousand_files_are_in_it(workspace: Workspace, run: Any, yard: 
     assert yard.git("show", f"{taken.tree}:n/1/1") == "1"
 
 
+@pytest.mark.extended
 async def test_a_file_of_thirty_megabytes_is_in_it_and_reaches_the_next_workspace(
     workspace: Workspace, hands: Hands, run: Any, run_in: Any, yard: Yard
 ) -> None:

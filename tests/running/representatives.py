@@ -28,6 +28,8 @@ REPRESENTATIVES = {
     # Deaths around an effect, and what is whole after them.
     "engine/test_crash_points_outside.py::test_a_notification_that_was_sent_is_not_sent_again": 1,
     "engine/test_repaired_runs.py::test_a_run_goes_on_after_its_journal_was_repaired": 1,
+    # Hosts as processes.
+    "conformance/test_lost_hosts.py::test_a_loss_ends_every_kind_of_call_under_way_at_once": 1,
     # Real projects, drawn runs, gates of every kind.
     "engine/test_deps.py::test_wheels_are_installed_once_and_lent_to_workspaces_without_network": 1,
     "engine/test_gates_in_the_wild.py::test_a_wrong_change_is_red_by_its_test_and_a_right_one_lands": 1,
