@@ -5,10 +5,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import anyio
-from anyio import to_thread
-
 from orchestrator import __version__
+from orchestrator.app.host_certificates import require_host_certificates
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.hosts import HostMarked
@@ -16,7 +14,6 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.hosts.record import HostMark
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
-from orchestrator.hands.hosts.extra import require_hosts_extra
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.hands.hosts.spread_hands import SpreadHands, SpreadRules, open_spread_hands
 from orchestrator.hands.local import LocalHands
@@ -39,19 +36,18 @@ class HostConnections:
 
 @asynccontextmanager
 async def open_host_connections(config: Config, journal: Journal) -> AsyncIterator[HostConnections]:
-    """Let hosts join the run while the block lasts.
+    """Let hosts join the run while the block lasts, at the address that is configured.
 
     Raises:
         EnvironmentProblem: the extra is missing, or nobody can listen at the address.
         UsageProblem: the certificates cannot be used.
     """
-    require_hosts_extra()
-    from orchestrator.hands.hosts.certificates.checking import load_certificates
+    settings = config.hosts
+    files = await require_host_certificates(settings)
+    if files is None:
+        raise ValueError("no address is configured at which hosts could join")
     from orchestrator.hands.hosts.network.dask_brain import ListenOptions, listen_for_hosts
 
-    settings = config.hosts
-    place = Path(await anyio.Path(settings.certs).expanduser())
-    files = await to_thread.run_sync(load_certificates, place, "brain")
     host, _, port = settings.listen.rpartition(":")
 
     async def record(event: Event) -> None:

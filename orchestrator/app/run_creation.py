@@ -8,6 +8,7 @@ from anyio import to_thread
 
 from orchestrator.app.configured_prompts import load_configured_prompts
 from orchestrator.app.field_guides import read_guide_events
+from orchestrator.app.host_certificates import require_host_certificates
 from orchestrator.app.run_naming import hold_run_name
 from orchestrator.app.telemetry import require_telemetry_extra
 from orchestrator.config.model import Config
@@ -68,6 +69,7 @@ async def create_goal_run(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
     require_telemetry_extra(project.config.telemetry)
+    await require_host_certificates(project.config.hosts)
     if needs_providers(project.config.roles):
         load_models()
     await require_models(project.config)
@@ -93,6 +95,7 @@ async def create_migration_run(
 
     project = await to_thread.run_sync(_load_project, options)
     require_telemetry_extra(project.config.telemetry)
+    await require_host_certificates(project.config.hosts)
     await require_target_branch(project.repository, project.config)
     if roles := tuple(recipe.needed_roles):
         await require_models(project.config, *roles)

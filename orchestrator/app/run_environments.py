@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from orchestrator.app.hosts import HostConnections, open_host_connections
 from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.config.engines import LOOP
 from orchestrator.config.model import Config
@@ -21,6 +21,9 @@ from orchestrator.ports.hands import Hands
 from orchestrator.project.options import build_grant
 from orchestrator.provisioning.dependencies import install_dependencies, run_setup_commands
 from orchestrator.run_control.control import RunLocation
+
+if TYPE_CHECKING:
+    from orchestrator.app.hosts import HostConnections
 
 
 @dataclass(frozen=True)
@@ -98,15 +101,17 @@ class RunEnvironments:
         has_programs = any(engine != LOOP for _, engine in self.config.roles.worker.iterate_engines())
         return has_programs or any(server.command for server in self.config.mcp)
 
-    async def _open_connections(self) -> HostConnections | None:
+    async def _open_connections(self) -> "HostConnections | None":
         if not self.config.hosts.listen:
             return None
+        from orchestrator.app.hosts import open_host_connections  # most runs have none
+
         return await self.stack.enter_async_context(open_host_connections(self.config, self.journal))
 
-    async def _spread_hands(self, connections: HostConnections | None, here: LocalHands, grant: SandboxGrant) -> Hands:
-        if connections is None:
+    async def _spread_hands(self, hosts: "HostConnections | None", here: LocalHands, grant: SandboxGrant) -> Hands:
+        if hosts is None:
             return here
-        return await connections.spread_hands(here, grant, self.journal.state.run.base, self.location.state.path)
+        return await hosts.spread_hands(here, grant, self.journal.state.run.base, self.location.state.path)
 
     async def _open_environment(self, env: RecipeEnv) -> tuple[SandboxGrant, LocalHands]:
         location, config = self.location, self.config

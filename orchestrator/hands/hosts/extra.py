@@ -14,7 +14,14 @@ def require_hosts_extra() -> None:
         EnvironmentProblem: they are not.
     """
     for package in _PACKAGES:
-        if find_spec(package) is None:
+        if not _is_installed(package):
             raise EnvironmentProblem(
                 f"hosts need the package {package}, which is not installed: pip install 'orchestrate-goals[hosts]'"
             )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
