@@ -30,8 +30,10 @@ class LaidDownHands:
         self._laid_down = {commit: list(runs) for commit, runs in laid_down.items()}
         self.runs: dict[str, int] = defaultdict(int)
         self.lines: list[str] = []
+        self.purposes: list[Purpose] = []
 
     async def open_workspace(self, commit: CommitId, purpose: Purpose) -> "_Workspace":
+        self.purposes.append(purpose)
         return _Workspace(self, commit)
 
     def run(self, commit: str, command: ShellCommand) -> CommandResult:

@@ -23,6 +23,8 @@ from orchestrator.journal.storage.event_reader import EventReader
 from orchestrator.journal.storage.event_store import EventStore, read_all_events
 from orchestrator.journal.storage.problems import DamagedJournal
 from tests.golden import DATA
+from tests.running.goal_events import begun, recorded
+from tests.running.hosts import two_hosts
 from tests.unit.journal.test_golden_journals import restore
 
 GOAL, MIGRATION = "goal.v2", "migration.v1"
@@ -54,6 +56,17 @@ def test_a_snapshot_at_any_point_and_the_rest_fold_to_what_all_events_fold_to(na
         assert fold_events(events[point:], loaded[0]) == whole
 
     holds()
+
+
+def test_a_snapshot_has_the_hosts_of_a_run_and_what_stands_on_them(tmp_path: Path) -> None:
+    events = recorded([*begun(), *two_hosts()])
+    whole = fold_events(events)
+    for point in range(5, len(events) + 1, 7):
+        before = fold_events(events[:point])
+        snapshot.save_snapshot(tmp_path, snapshot.copy_state(before), b"sum")
+        loaded = snapshot.load_snapshot(tmp_path)
+        assert loaded == (before, b"sum")
+        assert fold_events(events[point:], loaded[0]) == whole
 
 
 def written(directory: Path, place: Path) -> Path:

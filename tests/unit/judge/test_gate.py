@@ -84,6 +84,14 @@ async def test_a_green_tree_is_tested_once_whoever_asks_how_often(journal: Journ
     assert len({result.receipts for result in results}) == 1
 
 
+async def test_the_workspace_of_a_check_is_for_the_run_that_its_receipt_is_of(journal: Journal) -> None:
+    seen = await gate(journal, tree=[ALL])
+    result = await seen.judge("tree")
+    facts = [purpose.facts for purpose in seen.hands.purposes]
+    assert facts[-1].check == result.receipts[0] != facts[0].check
+    assert {purpose.text for purpose in seen.hands.purposes} == {"baseline", "a test"}
+
+
 async def test_a_tree_of_another_name_or_a_check_of_another_definition_is_tested_for_itself(journal: Journal) -> None:
     seen = await gate(journal, tree=[ALL])
     await seen.judge("tree")
