@@ -1,5 +1,7 @@
 """Hands over two hosts: in the process of the test behind real messages, and as processes of their own behind TLS."""
 
+import gc
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -107,6 +109,9 @@ async def open_host_processes(yard: Yard, options: HandsOptions) -> AsyncIterato
             await wait_until(lambda: set(roster.hosts) == set(HOSTS), 60)
         assert set(roster.hosts) == set(HOSTS), (events, [host.log.read_text() for host in hosts.processes.values()])
         yield OpenedHands(hands, hosts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()  # sockets of killed hosts, which Dask leaves open, are not to be found in a later test
 
 
 def open_roster(version: str) -> tuple[HostRoster, list[Event]]:
