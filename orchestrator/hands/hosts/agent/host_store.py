@@ -7,6 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.hosts.agent.archive_members import MemberFilter
 from worktrees.safety.private_directory import create_private_directory
 
 
@@ -53,6 +54,7 @@ class HostStore:
         """Unpack an archive under its fingerprint: as a whole, or not at all.
 
         Raises:
+            EnvironmentProblem: a part of it would lie elsewhere.
             OSError: it cannot be written.
             tarfile.TarError: it is no archive.
         """
@@ -63,7 +65,7 @@ class HostStore:
         draft = create_private_directory(place.parent) / f".{fingerprint[:16]}-{token_hex(4)}"
         try:
             with tarfile.open(archive) as opened:
-                opened.extractall(draft, filter="fully_trusted")  # from the brain: links lead where they do there
+                opened.extractall(draft, filter=MemberFilter().check_member)
             draft.replace(place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
