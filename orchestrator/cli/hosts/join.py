@@ -42,6 +42,7 @@ def join_command(
     if not re.fullmatch(HOST_NAME_PATTERN, name):
         raise UsageProblem(f"{name!r} is no name for a host: small letters, digits and dashes; give one with --name")
     require_hosts_extra()
+    from orchestrator.hands.hosts.agent.hidden_places import require_hidden_place
     from orchestrator.hands.hosts.agent.host_agent import HostIdentity
     from orchestrator.hands.hosts.agent.host_store import HostStore
     from orchestrator.hands.hosts.certificates.checking import load_certificates
@@ -50,6 +51,8 @@ def join_command(
     options = JoinOptions(host, int(digits), load_certificates(certs, "host"), port, own_address)
     identity = HostIdentity(name, slots or count_command_slots(None), __version__)
     store = HostStore((state or find_hosts_directory() / name).absolute())
+    require_hidden_place(options.certificates.key, "--certs")
+    require_hidden_place(store.root, "--state")
     anyio.run(serve_brains, options, identity, store, _say)
 
 

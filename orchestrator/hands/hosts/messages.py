@@ -8,7 +8,7 @@ import base64
 import json
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
 
 from orchestrator.domain.frozen_model import FrozenModel, fix_field
 from orchestrator.domain.ids import CommitId, TreeId
@@ -16,7 +16,7 @@ from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import CommandResult, OutputEnd, ShellCommand
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised with every change of a message. Both sides have the same version of this package as well."""
 
 CHUNK_BYTES = 4 * 1024 * 1024
@@ -32,6 +32,10 @@ def _decode_content(value: object) -> object:
 
 
 Content = Annotated[bytes, PlainSerializer(_encode_content, when_used="json"), BeforeValidator(_decode_content)]
+
+UploadName = Annotated[str, Field(pattern=r"^[0-9a-f]{32}\z")]
+Fingerprint = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
+"""Names of files and directories that a host makes: none leads out of its store."""
 
 
 class HostReply(FrozenModel):
@@ -62,6 +66,8 @@ class Done(HostReply):
 class Hello(HostReply):
     """The host's own words on itself: `version` is that of this package."""
 
+    model_config = ConfigDict(extra="ignore")  # a host of any other version has to be understood so far
+
     name: str
     slots: int
     version: str
@@ -69,7 +75,14 @@ class Hello(HostReply):
 
 
 class Greet(HostRequest[Hello], call="greet", reply=Hello):
-    """Say who you are."""
+    """Say who you are. The brain does so again and again, and a host that hears nothing for `patience_s` ends all.
+
+    With 0 the patience stays as it is.
+    """
+
+    model_config = ConfigDict(extra="ignore")  # so that a host can say that it has another version
+
+    patience_s: float = Field(default=0.0, ge=0)
 
 
 class Dismiss(HostRequest[Done], call="dismiss", reply=Done):
@@ -81,7 +94,7 @@ class Dismiss(HostRequest[Done], call="dismiss", reply=Done):
 class Mirror(FrozenModel):
     """A repository as hosts copy it, by a `key` that other repositories do not have; see `MirrorContent`."""
 
-    key: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,120}$")]
+    key: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,119}\z")]
     hash_name: str
     head: str
     settings: dict[str, str] = Field(default_factory=dict)
@@ -105,8 +118,8 @@ class OpenMirror(HostRequest[MirrorState], call="open-mirror", reply=MirrorState
 class SendContent(HostRequest[Done], call="send-content", reply=Done):
     """Take the next bytes of a file that is sent in parts; the first part has `offset` 0."""
 
-    upload: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    offset: int
+    upload: UploadName
+    offset: int = Field(ge=0)
     content: Content
 
 
@@ -120,15 +133,15 @@ class FindMissing(HostRequest[MirrorState], call="find-missing", reply=MirrorSta
 class StorePack(HostRequest[Done], call="store-pack", reply=Done):
     """Take the objects of a pack that was sent into the copy of a repository, and point its tags at them."""
 
-    upload: str
+    upload: UploadName
     mirror: str
 
 
 class StoreBorrowed(HostRequest[Done], call="store-borrowed", reply=Done):
     """Unpack an archive that was sent: something that workspaces borrow of the checkout, under its fingerprint."""
 
-    upload: str
-    fingerprint: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    upload: UploadName
+    fingerprint: Fingerprint
 
 
 class BorrowedState(HostReply):
@@ -140,7 +153,7 @@ class BorrowedState(HostReply):
 class FindBorrowed(HostRequest[BorrowedState], call="find-borrowed", reply=BorrowedState):
     """Say which of these things to borrow you lack."""
 
-    fingerprints: tuple[str, ...]
+    fingerprints: tuple[Fingerprint, ...]
 
 
 class EnvironmentState(HostReply):
@@ -159,7 +172,7 @@ class OpenEnvironment(HostRequest[EnvironmentState], call="open-environment", re
     mirror: str
     place: str
     grant: SandboxGrant
-    borrowed: dict[str, str] = Field(default_factory=dict)
+    borrowed: dict[str, Fingerprint] = Field(default_factory=dict)
     probe: str = ""
 
 

@@ -15,9 +15,10 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
-from orchestrator.errors import UsageProblem, convert_error
+from orchestrator.errors import HostLost, UsageProblem, convert_error
 from orchestrator.hands.execution.workspace_runner import run_and_read
 from orchestrator.hands.hosts import messages
+from orchestrator.hands.hosts.agent.hidden_places import find_visible_folder
 from orchestrator.hands.hosts.agent.host_store import HostStore
 from orchestrator.hands.hosts.agent.host_workspaces import HostWorkspace
 from orchestrator.hands.hosts.failures import build_failure
@@ -29,6 +30,10 @@ from worktrees.repositories.mirror import MirrorContent, open_mirror, point_mirr
 from worktrees.repositories.repository import GitRepository
 
 _LOG = logging.getLogger(__name__)
+
+_FIRST_PATIENCE_S = 60.0
+"""A brain that has not told yet how often it asks may say nothing for so long."""
+_LOOK_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class HostAgent:
     tasks: TaskGroup
     private: tuple[Path, ...] = ()
     dismissal: str | None = None
+    _patience_s: float = _FIRST_PATIENCE_S
+    _greeted_at: float = field(default_factory=anyio.current_time)
     _mirrors: dict[str, _Mirrored] = field(default_factory=dict)
     _environments: dict[str, tuple[LocalHands, GitRepository]] = field(default_factory=dict)
     _workspaces: dict[str, HostWorkspace] = field(default_factory=dict)
@@ -69,24 +76,41 @@ class HostAgent:
     _setup: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def answer_text(self, text: str) -> str:
-        """Carry out the request that a text holds; return its reply as a text, which may tell of a failure."""
+        """Carry out the request that a text holds; return its reply as a text, which may tell of a failure.
+
+        Raises:
+            HostLost: this host ends what it has begun. What came of the request is no result then.
+        """
+        self._require_open()
         try:
             reply = await self.answer_request(messages.decode_request(text))
         except Exception as error:  # noqa: BLE001 - the brain is told of everything, and goes on
             if convert_error(error) is None and not isinstance(error, ValueError):
                 _LOG.exception("a request failed")
             reply = build_failure(error)
+        self._require_open()
         return messages.encode_message(reply)
+
+    def _require_open(self) -> None:
+        if self._closing.is_set():
+            raise HostLost(f"host {self.identity.name} ends everything that it has begun", self.identity.name)
+
+    async def wait_for_silence(self) -> float:
+        """Wait until the brain has not greeted for as long as it said itself; return the seconds that this took."""
+        while (silent_s := anyio.current_time() - self._greeted_at) < self._patience_s:  # noqa: ASYNC110  nobody tells of a silence
+            await anyio.sleep(min(self._patience_s - silent_s, _LOOK_S))
+        return silent_s
 
     async def answer_request(self, request: messages.AnyRequest) -> messages.HostReply:
         """Carry out a request, and return its reply.
 
         Raises:
-            OrchestrateError, GitError, OSError, ValueError: it cannot be done.
+            OrchestrateError, GitError, OSError, LookupError, ValueError: it cannot be done.
         """
         match request:
-            case messages.Greet():
-                known = self.identity
+            case messages.Greet(patience_s=patience_s):
+                known, self._greeted_at = self.identity, anyio.current_time()
+                self._patience_s = patience_s or self._patience_s
                 return messages.Hello(
                     name=known.name, slots=known.slots, version=known.version, protocol=messages.PROTOCOL
                 )
@@ -175,16 +199,24 @@ class HostAgent:
         """Refuse hands that run no commands, or whose commands could see what is private to the host."""
         if hands.refusal_reason:
             raise UsageProblem(hands.refusal_reason)
-        for place in self.private:
-            for folder in map(Path, hands.policy.read_only):
-                if place.is_relative_to(folder):
-                    raise UsageProblem(
-                        f"commands would see {folder}, and with it the key of this host in {place}: keep the "
-                        "certificates elsewhere (orchestrate hosts join --certs)"
-                    )
+        for place in (*self.private, self.store.root):
+            if folder := find_visible_folder(place, map(Path, hands.policy.read_only)):
+                raise UsageProblem(
+                    f"commands would see {folder}, and with it {place}, which is private to the host: keep that "
+                    "elsewhere (--certs and --state of orchestrate hosts join)"
+                )
 
     def _build_grant(self, request: messages.OpenEnvironment) -> SandboxGrant:
-        """Return the brain's grant with what was sent in place of what its checkout has."""
+        """Return the brain's grant with what was sent in place of what its checkout has.
+
+        Raises:
+            UsageProblem: it has no sandbox.
+        """
+        if request.grant.without_sandbox:
+            raise UsageProblem(
+                "the run has no sandbox, and a host runs nothing without one: leave out --no-sandbox, or run without "
+                "hosts (listen under [hosts])"
+            )
         lent: Mapping[str, str] = {
             name: str(self.store.get_borrowed_place(fingerprint)) for name, fingerprint in request.borrowed.items()
         }

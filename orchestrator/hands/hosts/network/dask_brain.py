@@ -18,7 +18,7 @@ from distributed.core import ConnectionPool
 from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.security import Security
 
-from orchestrator.errors import EnvironmentProblem, HostLost
+from orchestrator.errors import EnvironmentProblem, HostLost, OrchestrateError
 from orchestrator.hands.hosts import messages
 from orchestrator.hands.hosts.certificates.files import CertificateFiles
 from orchestrator.hands.hosts.links import ask_host
@@ -29,6 +29,8 @@ from orchestrator.ports.background_tasks import run_background_tasks
 _CONNECTIONS = 4_096
 """One connection for each call under way; of abandoned calls there may be many for a few seconds."""
 _PULSE_S = 1.0
+_GRACE_S = 2.0
+"""A host that hears nothing ends everything so much later than the brain takes it for lost."""
 _SETTINGS = {
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.worker-ttl": "3600s",  # hosts are asked by ourselves
@@ -159,12 +161,15 @@ class _HostListener:
     async def _watch_host(self, link: DaskLink) -> None:
         """Ask a host every second whether it lives; one that says nothing for too long is lost."""
         patience_s = self.options.lost_after_s - _PULSE_S
+        greeting = messages.Greet(patience_s=self.options.lost_after_s + _GRACE_S)
         try:
             while link.reason is None:
                 with anyio.move_on_after(patience_s) as waited:
-                    await ask_host(link, messages.Greet())
+                    await ask_host(link, greeting)
                 if waited.cancelled_caught:
                     await self._drop_link(link, f"it has said nothing for {self.options.lost_after_s:g} s")
                 await anyio.sleep(_PULSE_S)
         except HostLost:
             return
+        except (OrchestrateError, ValueError) as error:
+            await self._drop_link(link, f"it did not answer as a host does: {error}")

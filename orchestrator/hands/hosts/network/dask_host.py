@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import anyio
 import dask
 from distributed import Worker
+from distributed.comm.core import CommClosedError
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import HostLost, UsageProblem
 from orchestrator.hands.hosts.agent.host_agent import HostAgent, HostIdentity
 from orchestrator.hands.hosts.agent.host_store import HostStore
 from orchestrator.hands.hosts.certificates.files import CertificateFiles
@@ -18,6 +19,7 @@ from orchestrator.hands.hosts.network.dask_link import HANDLER
 from orchestrator.hands.hosts.network.tls_trial import require_brain
 
 _PAUSE_S = 0.3
+_ENDED = "everything that ran here for it was ended"
 _SETTINGS = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -69,7 +71,11 @@ async def serve_brains(
 async def _serve_one_brain(
     options: JoinOptions, identity: HostIdentity, store: HostStore, say: Callable[[str], None]
 ) -> None:
-    """Serve the brain that is there until one of the two is gone; nothing that was started for it is left then."""
+    """Serve the brain that is there until one of the two is gone; nothing that was started for it is left then.
+
+    A connection that was cut, with no word to anybody, takes half a minute to close: what runs here ends before that.
+    """
+    silent_s: float | None = None
     async with anyio.create_task_group() as tasks:
         agent = HostAgent(identity, store, tasks, (options.certificates.key,))
         try:
@@ -89,14 +95,33 @@ async def _serve_one_brain(
             )
             async with worker:
                 say(f"joined {options.brain_host}:{options.brain_port} as {identity.name}")
-                await worker.finished()  # type: ignore[no-untyped-call]
-        except (OSError, ValueError, TimeoutError) as error:
-            say(f"could not join: {error}")
+                silent_s = await _wait_for_end(worker, agent)
+                await agent.close()
+                if silent_s is not None:
+                    say(f"nothing was heard of the run's engine for {silent_s:.0f} s; {_ENDED}")
+        except (OSError, RuntimeError, ValueError, TimeoutError) as error:  # which of them depends on the moment
+            say(f"could not join: {error.__cause__ or error}")
         finally:
             await agent.close()
     if agent.dismissal is not None:
         raise UsageProblem(f"the run does not want this host: {agent.dismissal}")
-    say("the run's engine is gone; everything that ran here for it was ended")
+    if silent_s is None:
+        say(f"the run's engine is gone; {_ENDED}")
+
+
+async def _wait_for_end(worker: Worker, agent: HostAgent) -> float | None:
+    """Wait until the worker has ended, or nothing was heard of the brain for too long; return for how long then."""
+    found: list[float] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def hear_silence() -> None:
+            found.append(await agent.wait_for_silence())
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(hear_silence)
+        await worker.finished()  # type: ignore[no-untyped-call]
+        tasks.cancel_scope.cancel()
+    return found[0] if found else None
 
 
 class _AgentPlugin(WorkerPlugin):
@@ -112,4 +137,7 @@ class _AgentPlugin(WorkerPlugin):
         worker.handlers[HANDLER] = self._answer
 
     async def _answer(self, text: str) -> str:
-        return await self._agent.answer_text(text)
+        try:
+            return await self._agent.answer_text(text)
+        except HostLost as error:
+            raise CommClosedError(str(error)) from error  # the brain hears of a loss, and of no result
