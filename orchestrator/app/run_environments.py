@@ -77,13 +77,10 @@ class RunEnvironments:
         except OrchestrateError as problem:
             await self.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
             raise
-        return RunHands(
-            grant=grant,
-            here=self._record_workspaces(here),
-            work=self._record_workspaces(here if self._needs_this_machine() else checks),
-            checks=self._record_workspaces(checks),
-            before=before,
-        )
+        recorded_here = self._record_workspaces(here)
+        recorded_checks = recorded_here if checks is here else self._record_workspaces(checks)
+        work = recorded_here if self._needs_this_machine() else recorded_checks
+        return RunHands(grant=grant, here=recorded_here, work=work, checks=recorded_checks, before=before)
 
     @asynccontextmanager
     async def lend_hands(self, grant: SandboxGrant, directories: Sequence[Path]) -> AsyncIterator[Hands]:

@@ -89,6 +89,10 @@ class LosingWorkspace:
         self.is_lost = False
 
     @property
+    def host(self) -> str:
+        return self._workspace.host
+
+    @property
     def name(self) -> str:
         return self._workspace.name
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app import wiring
+from orchestrator.app import run_environments
 from orchestrator.app.journaled_hands import JournaledHands
 from orchestrator.app.run_execution import RunExit
 from orchestrator.ports.hands import Hands
@@ -23,7 +23,7 @@ class Losses:
     ) -> None:
         self._moments, self._loses_all = moments, loses_all
         self.opened: list[LosingHands] = []
-        patch.setattr(wiring, "JournaledHands", self._wrap)
+        patch.setattr(run_environments, "JournaledHands", self._wrap)
 
     @property
     def hands(self) -> LosingHands:
