@@ -210,13 +210,16 @@ class HostAgent:
         """Return the brain's grant with what was sent in place of what its checkout has.
 
         Raises:
-            UsageProblem: it has no sandbox.
+            UsageProblem: it has no sandbox, or names a program that is not on this host.
         """
         if request.grant.without_sandbox:
             raise UsageProblem(
                 "the run has no sandbox, and a host runs nothing without one: leave out --no-sandbox, or run without "
                 "hosts (listen under [hosts])"
             )
+        for program in request.grant.programs:
+            if not Path(program).is_file():
+                raise UsageProblem(f"{program}, which commands of the run use, is not there: install it at that path")
         lent: Mapping[str, str] = {
             name: str(self.store.get_borrowed_place(fingerprint)) for name, fingerprint in request.borrowed.items()
         }
