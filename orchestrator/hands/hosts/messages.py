@@ -86,9 +86,13 @@ class Greet(HostRequest[Hello], call="greet", reply=Hello):
 
 
 class Dismiss(HostRequest[Done], call="dismiss", reply=Done):
-    """Leave, and do not come back by yourself: `reason` is for the person who started the host."""
+    """Leave, and do not come back by yourself: `reason` is for the person who started the host.
+
+    It is no failure of the host where the brain only drained it (`is_refusal` false).
+    """
 
     reason: str
+    is_refusal: bool = True
 
 
 class Mirror(FrozenModel):

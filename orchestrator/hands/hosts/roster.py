@@ -192,7 +192,7 @@ class HostRoster:
 
     async def _let_drained_leave(self, host: JoinedHost) -> None:
         if host.mark == "draining" and not host.workspaces and host.link.host in self.hosts:
-            await self._dismiss(host.link, "drained: it was asked to leave, and nothing is open on it any more")
+            await self._dismiss(host.link, "drained: nothing is open here any more", is_refusal=False)
             await self.lose_host(host.link.host, "drained", "")
             await host.link.drop_host()
 
@@ -235,9 +235,9 @@ class HostRoster:
             await self.record(HostLeft(name=link.host, cause="refused", reason=reason))
         await link.drop_host()
 
-    async def _dismiss(self, link: HostLink, reason: str) -> None:
+    async def _dismiss(self, link: HostLink, reason: str, *, is_refusal: bool = True) -> None:
         try:
-            await ask_host(link, messages.Dismiss(reason=reason))
+            await ask_host(link, messages.Dismiss(reason=reason, is_refusal=is_refusal))
         except HostLost:
             return
 

@@ -65,7 +65,7 @@ class HostAgent:
     store: HostStore
     tasks: TaskGroup
     private: tuple[Path, ...] = ()
-    dismissal: str | None = None
+    dismissal: messages.Dismiss | None = None
     _patience_s: float = _FIRST_PATIENCE_S
     _greeted_at: float = field(default_factory=anyio.current_time)
     _mirrors: dict[str, _Mirrored] = field(default_factory=dict)
@@ -114,8 +114,8 @@ class HostAgent:
                 return messages.Hello(
                     name=known.name, slots=known.slots, version=known.version, protocol=messages.PROTOCOL
                 )
-            case messages.Dismiss(reason=reason):
-                self.dismissal = reason
+            case messages.Dismiss():
+                self.dismissal = request
             case messages.OpenEnvironment():
                 return await self._open_environment(request)
             case messages.OpenWorkspace():

@@ -47,7 +47,7 @@ class JoinOptions:
 async def serve_brains(
     options: JoinOptions, identity: HostIdentity, store: HostStore, say: Callable[[str], None]
 ) -> None:
-    """Join the brain whenever there is one at its address, for ever; `say` tells a person how it stands.
+    """Join the brain whenever there is one at its address, until it drains this host; `say` tells how it stands.
 
     Raises:
         UsageProblem: the brain refused this host, or one does not trust the other's certificate.
@@ -65,13 +65,20 @@ async def serve_brains(
             await anyio.sleep(_PAUSE_S)
             continue
         is_waiting = False
-        await _serve_one_brain(options, identity, store, say)
+        if not await _serve_one_brain(options, identity, store, say):
+            return
 
 
 async def _serve_one_brain(
     options: JoinOptions, identity: HostIdentity, store: HostStore, say: Callable[[str], None]
-) -> None:
+) -> bool:
     """Serve the brain that is there until one of the two is gone; nothing that was started for it is left then.
+
+    Returns:
+        True if this host is to wait for another run, False if it was drained.
+
+    Raises:
+        UsageProblem: the brain refused it.
 
     A connection that was cut, with no word to anybody, takes half a minute to close: what runs here ends before that.
     """
@@ -103,10 +110,14 @@ async def _serve_one_brain(
             say(f"could not join: {error.__cause__ or error}")
         finally:
             await agent.close()
+    if agent.dismissal is not None and agent.dismissal.is_refusal:
+        raise UsageProblem(f"the run does not want this host: {agent.dismissal.reason}")
     if agent.dismissal is not None:
-        raise UsageProblem(f"the run does not want this host: {agent.dismissal}")
+        say(f"{agent.dismissal.reason}; start it again to have it join again")
+        return False
     if silent_s is None:
         say(f"the run's engine is gone; {_ENDED}")
+    return True
 
 
 async def _wait_for_end(worker: Worker, agent: HostAgent) -> float | None:
