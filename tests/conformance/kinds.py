@@ -92,4 +92,4 @@ KINDS = {
     "fake": HandsKind(open_fake_kind, has_hosts=True),
     "hosts": HandsKind(open_hosts_kind, (pytest.mark.slow, _LEFT_SOCKETS), has_hosts=True),
 }
-"""`make test` tries what is quick of it on hosts in its own process, which have local hands behind them."""
+"""`make test` tries commands, snapshots and losses on hosts in its own process, which have local hands behind them."""

@@ -9,7 +9,7 @@ from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 from tests.unit.hands.conftest import Yard
 
-pytestmark = [pytest.mark.conformance, pytest.mark.sandbox]
+pytestmark = [pytest.mark.conformance, pytest.mark.sandbox, pytest.mark.extended]
 
 TRACKED = (".gitignore", "README.md", "pkg/__init__.py", "pkg/money.py", "tests/data/golden.json", "tests/test_x.py")
 OUTSIDE = "is no path in the workspace; give it relative to the repository, without `..`."
@@ -148,7 +148,7 @@ async def test_a_line_that_is_no_text_is_found_as_everywhere(workspace: Workspac
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(", pytest.param("((((a{1,200}){1,200}){1,200}){1,200}){1,200}", marks=pytest.mark.extended)],
+    ["(", pytest.param("((((a{1,200}){1,200}){1,200}){1,200}){1,200}")],
     ids=["broken", "gigabytes"],
 )
 async def test_a_pattern_that_cannot_be_searched_for_is_refused(workspace: Workspace, pattern: str) -> None:

@@ -14,7 +14,7 @@ from orchestrator.hands.policy import SandboxGrant
 from orchestrator.ports.hands import Hands, ShellCommand, Workspace
 from tests.unit.hands.conftest import Yard
 
-pytestmark = [pytest.mark.conformance, pytest.mark.sandbox]
+pytestmark = [pytest.mark.conformance, pytest.mark.sandbox, pytest.mark.extended]
 
 LIST_FILES = "git log --format=%H -1; git status --short; ls"
 
@@ -151,7 +151,6 @@ async def test_the_engine_s_variables_are_not_a_command_s(run: Any, canary: str)
     )
 
 
-@pytest.mark.extended
 async def test_hashes_stand_for_environment_and_policy_and_stay_the_same(open_hands: Any, head: CommitId) -> None:
     async def read_hashes(**options: Any) -> tuple[str, str, str]:
         async with open_hands(**options) as opened:

@@ -12,7 +12,7 @@ from orchestrator.errors import ProgramGone
 from orchestrator.ports.hands import CommandEnding, ShellCommand, Workspace
 from orchestrator.ports.processes import ProcessPipes
 
-pytestmark = [pytest.mark.conformance, pytest.mark.sandbox]
+pytestmark = [pytest.mark.conformance, pytest.mark.sandbox, pytest.mark.extended]
 
 Living = Callable[[str], list[int]]
 

@@ -38,6 +38,19 @@ async def spread(
         yield hands
 
 
+async def test_a_kill_that_comes_before_its_start_keeps_the_command_from_running(yard: Any, tmp_path: Path) -> None:
+    """Two requests on two connections may pass one another."""
+    async with spread(yard, tmp_path, []) as hands:
+        workspace = await hands.open_workspace(CommitId(yard.git("rev-parse", "HEAD")), Purpose("test"))
+        await workspace.kill_command("killed")
+        await workspace.start_command("killed", ShellCommand(line="touch killed"))
+        await workspace.start_command("other", ShellCommand(line="sleep 0.5; touch other"))
+        while await workspace.wait_for_result("other") is None:
+            pass
+        assert await workspace.list_paths("[ko]*") == ("other",)
+        await workspace.close()
+
+
 async def test_a_command_runs_on_a_host_at_the_place_of_the_checkout(yard: Any, tmp_path: Path) -> None:
     events: list[Event] = []
     async with spread(yard, tmp_path, events) as hands:
