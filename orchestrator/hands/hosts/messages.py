@@ -124,7 +124,7 @@ class SendContent(HostRequest[Done], call="send-content", reply=Done):
 
     upload: UploadName
     offset: int = Field(ge=0)
-    content: Content
+    content: Annotated[Content, Field(max_length=CHUNK_BYTES)]
 
 
 class FindMissing(HostRequest[MirrorState], call="find-missing", reply=MirrorState):
