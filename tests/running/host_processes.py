@@ -45,10 +45,15 @@ class HostProcess:
 
 
 @contextmanager
-def run_host(place: Path, certs: Path, address: str, name: str, slots: int) -> Iterator[HostProcess]:
-    """Run a host of this name while the block lasts; all that it keeps is below `place`."""
+def run_host(
+    place: Path, certs: Path, address: str, name: str, slots: int, before: Sequence[str] = ()
+) -> Iterator[HostProcess]:
+    """Run a host of this name while the block lasts; all that it keeps is below `place`.
+
+    The words `before` its own are a program that becomes it.
+    """
     place.mkdir(parents=True)
-    words = [sys.executable, "-c", _JOIN, "hosts", "join", address.removeprefix("tls://"), "--name", name]
+    words = [*before, sys.executable, "-c", _JOIN, "hosts", "join", address.removeprefix("tls://"), "--name", name]
     words += ["--certs", str(certs / "hosts" / name), "--slots", str(slots), "--state", str(place / "kept")]
     log = place / "said.log"
     with log.open("wb") as said:
