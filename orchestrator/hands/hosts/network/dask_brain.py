@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 from distributed import Scheduler
 from distributed.core import ConnectionPool
 from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.node import ServerNode
 from distributed.security import Security
 
 from orchestrator.errors import EnvironmentProblem, HostLost, OrchestrateError
@@ -32,6 +33,7 @@ _PULSE_S = 1.0
 _GRACE_S = 2.0
 """A host that hears nothing ends everything so much later than the brain takes it for lost."""
 _SETTINGS = {
+    "distributed.scheduler.http.routes": [],
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.worker-ttl": "3600s",  # hosts are asked by ourselves
     "distributed.comm.timeouts.tcp": "30s",
@@ -77,6 +79,7 @@ async def listen_for_hosts(options: ListenOptions, roster: HostRoster) -> AsyncI
             f"hosts cannot join at {options.host}:{options.port}: {error.__cause__ or error}. Another run may listen "
             "there: give this one another address in listen under [hosts]"
         ) from error
+    stop_http_server(scheduler)
     arguments = security.get_connection_args("scheduler")  # type: ignore[no-untyped-call]
     pool = ConnectionPool(limit=_CONNECTIONS, connection_args=arguments)
     async with pool, run_background_tasks() as tasks:
@@ -96,6 +99,11 @@ def build_security(files: CertificateFiles) -> Security:
     return Security(  # type: ignore[no-untyped-call]
         require_encryption=True, tls_ca_file=str(files.authority), **fields
     )
+
+
+def stop_http_server(node: ServerNode) -> None:
+    """Have a scheduler or worker listen for peers with a certificate alone: Dask opens a web page beside."""
+    node.http_server.stop()
 
 
 def _list_parts(files: CertificateFiles) -> tuple[tuple[str, str], ...]:

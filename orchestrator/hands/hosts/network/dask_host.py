@@ -14,13 +14,14 @@ from orchestrator.errors import HostLost, UsageProblem
 from orchestrator.hands.hosts.agent.host_agent import HostAgent, HostIdentity
 from orchestrator.hands.hosts.agent.host_store import HostStore
 from orchestrator.hands.hosts.certificates.files import CertificateFiles
-from orchestrator.hands.hosts.network.dask_brain import build_security
+from orchestrator.hands.hosts.network.dask_brain import build_security, stop_http_server
 from orchestrator.hands.hosts.network.dask_link import HANDLER
 from orchestrator.hands.hosts.network.tls_trial import require_brain
 
 _PAUSE_S = 0.3
 _ENDED = "everything that ran here for it was ended"
 _SETTINGS = {
+    "distributed.worker.http.routes": [],
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -101,6 +102,7 @@ async def _serve_one_brain(
                 plugins=(_AgentPlugin(agent),),
             )
             async with worker:
+                stop_http_server(worker)
                 say(f"joined {options.brain_host}:{options.brain_port} as {identity.name}")
                 silent_s = await _wait_for_end(worker, agent)
                 await agent.close()
