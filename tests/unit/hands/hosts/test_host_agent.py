@@ -68,6 +68,7 @@ async def ask_all(place: Path, texts: list[str]) -> None:
         assert hello.name == "one"
 
 
+@pytest.mark.attack(77)
 @given(st.lists(TEXTS, max_size=8))
 @settings(max_examples=40, deadline=None)
 def test_no_request_in_any_order_ends_the_agent_or_writes_outside_of_its_store(texts: list[str]) -> None:
@@ -108,6 +109,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.attack(77)
 @pytest.mark.parametrize("request_name", REFUSED)
 async def test_what_no_brain_asks_is_refused_in_words(request_name: str, tmp_path: Path) -> None:
     async with run_agent(tmp_path / "store", "one") as agent:

@@ -10,6 +10,8 @@ import pytest
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.hosts.agent.host_store import HostStore
 
+pytestmark = pytest.mark.attack(77)
+
 UPLOAD, FINGERPRINT = "a" * 32, "b" * 64
 Member = tuple[str, bytes, str]
 """Name, type and target of a link."""
