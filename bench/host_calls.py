@@ -32,7 +32,6 @@ from tests.running.host_processes import create_certificates, run_host
 from tests.running.projects import calculator
 from worktrees.repositories.repository import GitRepository
 
-CALLS = 100
 _HOST = "one"
 _JOIN_S = 120.0
 _LOST_AFTER_S = 300.0
@@ -43,7 +42,7 @@ Call = Callable[[Workspace], Awaitable[object]]
 
 def main() -> None:
     """Measure, and print the figures as JSON."""
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else CALLS
+    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     with tempfile.TemporaryDirectory(prefix="orchestrate-bench-") as scratch:
         print(json.dumps(anyio.run(measure_calls, Path(scratch), calls)))
 
