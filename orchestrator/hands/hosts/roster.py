@@ -111,14 +111,19 @@ class HostRoster:
     async def add_environment(self, environment: SharedEnvironment) -> None:
         """Have every host, now and later, ready for an environment."""
         self.environments[environment.key] = environment
-        for host in list(self.hosts.values()):
-            try:
-                await self._open_environment(host, environment)
-            except HostLost:
-                continue
-            except (OrchestrateError, GitError, OSError) as error:
-                await self._refuse_host(host.link, str(error))
+        async with anyio.create_task_group() as tasks:
+            for host in list(self.hosts.values()):
+                tasks.start_soon(self._prepare_host, host, environment)
         self._wake()
+
+    async def _prepare_host(self, host: JoinedHost, environment: SharedEnvironment) -> None:
+        """Make a joined host ready for an environment; refuse one that does not fit."""
+        try:
+            await self._open_environment(host, environment)
+        except HostLost:
+            return
+        except (OrchestrateError, GitError, OSError) as error:
+            await self._refuse_host(host.link, str(error))
 
     async def open_workspace(self, host: JoinedHost, key: str, commit: CommitId, purpose: str) -> RemoteWorkspace:
         """Open a workspace on a host.
