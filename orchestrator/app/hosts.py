@@ -50,14 +50,14 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
 
     host, _, port = settings.listen.rpartition(":")
 
-    async def record(event: Event) -> None:
+    async def record_event(event: Event) -> None:
         await journal.append(event)
 
     def get_mark(name: str) -> HostMark:
         known = journal.state.hosts.records
         return "cordoned" if name in known and known[name].is_kept_off else "ready"
 
-    roster = HostRoster(__version__, record, get_mark)
+    roster = HostRoster(__version__, record_event, get_mark)
     options = ListenOptions(host, int(port), files, settings.lost_after_s)
     async with listen_for_hosts(options, roster) as address, run_background_tasks() as tasks:
 

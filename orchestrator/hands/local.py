@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -20,7 +21,6 @@ from orchestrator.hands.files.shadow_git import ShadowOrigin, read_origin
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import SandboxGrant, SandboxPolicy, format_policy
 from orchestrator.hands.policy_resolution import (
-    ResolvedPolicy,
     SelectedBackend,
     find_missing_sandbox,
     resolve_policy,
@@ -158,8 +158,8 @@ async def open_local_hands(
     with ExitStack() as stack:
         session = await _open_session_folder(state, stack)
         host_paths = HostPaths(checkout or repository.root, home or Path.home(), state)
-        resolved, origin = await _resolve_policy_and_origin(repository, grant, host_paths, environ)
-        selected, policy = await _select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant)
+        prepared = await _prepare_policy(repository, grant, host_paths, environ, session)
+        policy = prepared.policy
         host = WorkspaceHost(
             sharing=await _prepare_sharing(policy, host_paths, session),
             watcher=(watcher := _open_watcher(policy, stack)),
@@ -168,24 +168,38 @@ async def open_local_hands(
             policy=policy,
             ceiling=grant.ceiling,
             registries=RegistrySource(grant.registries, host_paths, environ),
-            backend=selected.backend,
-            refusal=selected.refusal,
-            origin=origin,
+            selected=prepared.selected,
+            origin=prepared.origin,
             slots=CommandSlots(count_command_slots(slots)),
-            tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,
             redactor=redactor,
         )
-        async with _run_task_group(LocalHands(host, selected, resolved.notices), host.tasks) as hands:
+        async with _run_task_group(LocalHands(host, prepared.selected, prepared.notices), host.tasks) as hands:
             yield hands
 
 
-async def _select_backend(context: BackendContext, grant: SandboxGrant) -> tuple[SelectedBackend, SandboxPolicy]:
-    """Return the backend, and the policy that names it."""
-    selected = await select_backend(context, grant.backend)
+class _PreparedPolicy(NamedTuple):
+    """A policy that names its backend, what shadows take from the repository, and notices for people."""
+
+    selected: SelectedBackend
+    policy: SandboxPolicy
+    origin: ShadowOrigin
+    notices: tuple[str, ...]
+
+
+async def _prepare_policy(
+    repository: GitRepository, grant: SandboxGrant, host_paths: HostPaths, environ: Mapping[str, str], session: Path
+) -> _PreparedPolicy:
+    with convert_host_errors(f"The repository {repository.root} cannot be read"):
+        resolved = await resolve_policy(repository, grant, host_paths, environ)
+        is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
+        copies = host_paths.state / "borrowed" if is_mounted else None
+        origin = await read_origin(repository, copies)
+    selected = await select_backend(BackendContext(resolved.policy, host_paths, environ, session), grant.backend)
     name = selected.backend.name if selected.backend else ""
-    return selected, context.policy.model_copy(update={"backend": name})
+    policy = resolved.policy.model_copy(update={"backend": name})
+    return _PreparedPolicy(selected, policy, origin, resolved.notices)
 
 
 async def _prepare_sharing(policy: SandboxPolicy, host_paths: HostPaths, session: Path) -> SharingPlan:
@@ -219,16 +233,6 @@ async def preview_policy(
     if refusal:
         raise EnvironmentProblem(refusal)
     return resolved.policy
-
-
-async def _resolve_policy_and_origin(
-    repository: GitRepository, grant: SandboxGrant, host_paths: HostPaths, environ: Mapping[str, str]
-) -> tuple[ResolvedPolicy, ShadowOrigin]:
-    with convert_host_errors(f"The repository {repository.root} cannot be read"):
-        resolved = await resolve_policy(repository, grant, host_paths, environ)
-        is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
-        copies = host_paths.state / "borrowed" if is_mounted else None
-        return resolved, await read_origin(repository, copies)
 
 
 async def _open_session_folder(state: Path, stack: ExitStack) -> Path:

@@ -42,8 +42,10 @@ class LocalWorkspace:
     """A checkout of one commit on this host; implements `orchestrator.ports.hands.Workspace`.
 
     `name` is that of its worktree in the pool, `root` the checkout's path on this host. `world` is what its commands
-    see of the machine, None without a sandbox.
+    see of the machine, None without a sandbox. Its `host` is this machine, which has no name.
     """
+
+    host = ""
 
     def __init__(
         self, host: WorkspaceHost, worktree: Worktree, purpose: str, stale_outputs: frozenset[str] = frozenset()
@@ -69,11 +71,6 @@ class LocalWorkspace:
         self._places = build_borrowed_places(
             host.sharing, self.root, self._own_folder, host.checkout, host.policy.uid, stale_outputs
         )
-
-    @property
-    def host(self) -> str:
-        """The host that it is on: this machine, which has no name."""
-        return ""
 
     @property
     def takes_turns(self) -> bool:

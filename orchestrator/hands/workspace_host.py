@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.sandbox.tier import Tier
@@ -13,6 +14,7 @@ from orchestrator.hands.execution.program_grants import build_granted_registries
 from orchestrator.hands.files import shadow_git
 from orchestrator.hands.network.registries import RegistrySource
 from orchestrator.hands.policy import Registries, SandboxPolicy
+from orchestrator.hands.policy_resolution import SelectedBackend
 from orchestrator.hands.private_copies.sharing_plan import SharingPlan
 from orchestrator.hands.sandbox.backend import Backend
 from orchestrator.hands.watch.change_watch import ChangeWatcher
@@ -34,15 +36,24 @@ class WorkspaceHost:
     policy: SandboxPolicy
     ceiling: Tier
     registries: RegistrySource
-    backend: Backend | None
-    refusal: str | None
+    selected: SelectedBackend
     origin: shadow_git.ShadowOrigin
     slots: CommandSlots
-    tasks: TaskGroup
     session: Path
     logs: Path
     watcher: ChangeWatcher
     redactor: Redactor = PATTERN_REDACTOR
+    tasks: TaskGroup = field(default_factory=anyio.create_task_group)
+
+    @property
+    def backend(self) -> Backend | None:
+        """The backend that runs commands; None where none does."""
+        return self.selected.backend
+
+    @property
+    def refusal(self) -> str | None:
+        """The reason that commands are refused; None where they run."""
+        return self.selected.refusal
 
     @property
     def shared(self) -> Mapping[str, Path]:

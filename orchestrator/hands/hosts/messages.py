@@ -8,13 +8,11 @@ import base64
 import json
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from orchestrator.domain.frozen_model import FrozenModel, fix_field
-from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.domain.sandbox.tier import Tier
+from orchestrator.domain.ids import CommitId
 from orchestrator.hands.policy import SandboxGrant
-from orchestrator.ports.hands import CommandResult, OutputEnd, ShellCommand
 
 PROTOCOL = 2
 """Raised with every change of a message. Both sides have the same version of this package as well."""
@@ -45,6 +43,10 @@ class HostReply(FrozenModel):
 R = TypeVar("R", bound=HostReply)
 
 
+_KINDS: "dict[str, type[HostRequest[Any]]]" = {}
+"""The concrete requests by their call; modules add theirs when they are loaded."""
+
+
 class HostRequest(FrozenModel, Generic[R]):
     """A question to a host. Every concrete class names its `call` and the type of its reply behind its base."""
 
@@ -55,11 +57,12 @@ class HostRequest(FrozenModel, Generic[R]):
         super().__init_subclass__(**options)
         if call:
             fix_field(cls, "call", call)
+            _KINDS[call] = cls
         if reply is not None:
             cls.reply_type = reply
 
 
-class Done(HostReply):
+class DoneReply(HostReply):
     """It is done, and there is nothing to tell."""
 
 
@@ -85,7 +88,7 @@ class Greet(HostRequest[Hello], call="greet", reply=Hello):
     patience_s: float = Field(default=0.0, ge=0)
 
 
-class Dismiss(HostRequest[Done], call="dismiss", reply=Done):
+class Dismiss(HostRequest[DoneReply], call="dismiss", reply=DoneReply):
     """Leave, and do not come back by yourself: `reason` is for the person who started the host.
 
     It is no failure of the host where the brain only drained it (`is_refusal` false).
@@ -119,7 +122,7 @@ class OpenMirror(HostRequest[MirrorState], call="open-mirror", reply=MirrorState
     wanted: tuple[str, ...]
 
 
-class SendContent(HostRequest[Done], call="send-content", reply=Done):
+class SendContent(HostRequest[DoneReply], call="send-content", reply=DoneReply):
     """Take the next bytes of a file that is sent in parts; the first part has `offset` 0."""
 
     upload: UploadName
@@ -134,14 +137,14 @@ class FindMissing(HostRequest[MirrorState], call="find-missing", reply=MirrorSta
     wanted: tuple[str, ...]
 
 
-class StorePack(HostRequest[Done], call="store-pack", reply=Done):
+class StorePack(HostRequest[DoneReply], call="store-pack", reply=DoneReply):
     """Take the objects of a pack that was sent into the copy of a repository, and point its tags at them."""
 
     upload: UploadName
     mirror: str
 
 
-class StoreBorrowed(HostRequest[Done], call="store-borrowed", reply=Done):
+class StoreBorrowed(HostRequest[DoneReply], call="store-borrowed", reply=DoneReply):
     """Unpack an archive that was sent: something that workspaces borrow of the checkout, under its fingerprint."""
 
     upload: UploadName
@@ -196,238 +199,6 @@ class OpenWorkspace(HostRequest[OpenedWorkspace], call="open-workspace", reply=O
     purpose: str
 
 
-class WorkspaceRequest(HostRequest[R], Generic[R]):
-    """A request to one workspace."""
-
-    workspace: str
-
-
-class PolicyHash(HostReply):
-    """The hash of a policy."""
-
-    hash: str
-
-
-class GetPolicyHash(WorkspaceRequest[PolicyHash], call="get-policy-hash", reply=PolicyHash):
-    """Say which policy commands of a tier run under."""
-
-    tier: Tier
-
-
-class StartCommand(WorkspaceRequest[Done], call="start-command", reply=Done):
-    """Start a command; a program to speak with if it `has_pipes`."""
-
-    call_id: str
-    command: ShellCommand
-    has_pipes: bool = False
-
-
-class FinishedCommand(HostReply):
-    """The result of a command, None while it runs.
-
-    `files` are what it handed back, and `log` its output where that fits into one message.
-    """
-
-    result: CommandResult | None = None
-    files: dict[str, Content] = Field(default_factory=dict)
-    log: Content | None = None
-
-
-class WaitForResult(WorkspaceRequest[FinishedCommand], call="wait-for-result", reply=FinishedCommand):
-    """Say how a command ended, or after a while that it still runs."""
-
-    call_id: str
-    timeout_s: float
-
-
-class ContentReply(HostReply):
-    """Bytes; none at the end."""
-
-    content: Content
-
-
-class ReadLog(WorkspaceRequest[ContentReply], call="read-log", reply=ContentReply):
-    """Return a part of the output of a command that has ended."""
-
-    call_id: str
-    offset: int
-
-
-class OutputEndReply(HostReply):
-    """The last bytes that a command has printed."""
-
-    content: Content
-    is_cut: bool
-
-    @classmethod
-    def from_output_end(cls, end: OutputEnd) -> "OutputEndReply":
-        """Return the reply that holds an end of output."""
-        return cls(content=end.content, is_cut=end.is_cut)
-
-
-class ReadOutput(WorkspaceRequest[OutputEndReply], call="read-output", reply=OutputEndReply):
-    """Return the last bytes that a command has printed so far."""
-
-    call_id: str
-    limit_bytes: int
-
-
-class KillCommand(WorkspaceRequest[Done], call="kill-command", reply=Done):
-    """End a command and everything it started."""
-
-    call_id: str
-
-
-class InterruptCommands(WorkspaceRequest[Done], call="interrupt-commands", reply=Done):
-    """End all commands but those in the background."""
-
-
-class SendInput(WorkspaceRequest[Done], call="send-input", reply=Done):
-    """Write to a program's standard input, or end it."""
-
-    call_id: str
-    content: Content = b""
-    is_end: bool = False
-
-
-class ReceivedOutput(HostReply):
-    """What a program has printed; None while there is nothing yet, no bytes at its end."""
-
-    content: Content | None = None
-
-
-class ReceiveOutput(WorkspaceRequest[ReceivedOutput], call="receive-output", reply=ReceivedOutput):
-    """Return what a program has printed after its first `offset` bytes, or after a while that there is nothing.
-
-    What was read before and did not arrive is returned again.
-    """
-
-    call_id: str
-    offset: int
-    limit: int
-    timeout_s: float
-
-
-class ReadFile(WorkspaceRequest[ContentReply], call="read-file", reply=ContentReply):
-    """Return a file's content."""
-
-    path: str
-    limit_bytes: int
-
-
-class WriteFile(WorkspaceRequest[Done], call="write-file", reply=Done):
-    """Replace or create a file."""
-
-    path: str
-    content: Content
-
-
-class Lines(HostReply):
-    """Paths, or lines that were found."""
-
-    lines: tuple[str, ...]
-
-
-class ListPaths(WorkspaceRequest[Lines], call="list-paths", reply=Lines):
-    """Return the files that fit a glob."""
-
-    glob: str
-
-
-class ListPathsBeside(WorkspaceRequest[Lines], call="list-paths-beside", reply=Lines):
-    """Return the first paths that belong to no file of a tree."""
-
-    tree: TreeId
-    limit: int
-
-
-class SearchText(WorkspaceRequest[Lines], call="search-text", reply=Lines):
-    """Return the first lines that match."""
-
-    pattern: str
-    glob: str
-    limit: int
-
-
-class TakenSnapshot(HostReply):
-    """A snapshot; `pack` holds its new objects, or `size_bytes` says how large a pack there is to fetch."""
-
-    commit: CommitId
-    tree: TreeId
-    dropped: tuple[str, ...] = ()
-    flagged: tuple[str, ...] = ()
-    pack: Content | None = None
-    size_bytes: int = 0
-
-
-class TakeSnapshot(WorkspaceRequest[TakenSnapshot], call="take-snapshot", reply=TakenSnapshot):
-    """Commit the content on top of `parent`; objects that the brain has are not packed."""
-
-    message: str
-    parent: CommitId | None
-    is_followed: bool = False
-
-
-class ReadPack(WorkspaceRequest[ContentReply], call="read-pack", reply=ContentReply):
-    """Return a part of the pack of the last snapshot."""
-
-    offset: int
-
-
-class UnchangedTree(HostReply):
-    """The tree of the last snapshot, if nothing was written since."""
-
-    tree: TreeId | None
-
-
-class GetUnchangedTree(WorkspaceRequest[UnchangedTree], call="get-unchanged-tree", reply=UnchangedTree):
-    """Say whether nothing was written since the last snapshot."""
-
-
-class RestoreTree(WorkspaceRequest[Done], call="restore-tree", reply=Done):
-    """Make the content equal to a tree."""
-
-    tree: TreeId
-    keeps_ignored: bool
-
-
-class CloseWorkspace(WorkspaceRequest[Done], call="close-workspace", reply=Done):
-    """Kill what still runs, and give the checkout back."""
-
-
-AnyRequest = (
-    Greet
-    | Dismiss
-    | OpenMirror
-    | SendContent
-    | FindMissing
-    | StorePack
-    | StoreBorrowed
-    | FindBorrowed
-    | OpenEnvironment
-    | OpenWorkspace
-    | GetPolicyHash
-    | StartCommand
-    | WaitForResult
-    | ReadLog
-    | ReadOutput
-    | KillCommand
-    | InterruptCommands
-    | SendInput
-    | ReceiveOutput
-    | ReadFile
-    | WriteFile
-    | ListPaths
-    | ListPathsBeside
-    | SearchText
-    | TakeSnapshot
-    | ReadPack
-    | GetUnchangedTree
-    | RestoreTree
-    | CloseWorkspace
-)
-_REQUESTS: TypeAdapter[AnyRequest] = TypeAdapter(Annotated[AnyRequest, Field(discriminator="call")])
-
 FailureKind = Literal["tool-refused", "environment", "usage", "locked", "gone", "unknown-call", "too-large"]
 
 
@@ -444,13 +215,17 @@ def encode_message(message: FrozenModel) -> str:
     return json.dumps(message.model_dump(mode="json"))
 
 
-def decode_request(text: str) -> AnyRequest:
+def decode_request(text: str) -> HostRequest[Any]:
     """Return the request that a text holds.
 
     Raises:
         ValueError: it holds none.
     """
-    return _REQUESTS.validate_python(json.loads(text))
+    fields = json.loads(text)
+    kind = _KINDS.get(fields.get("call", "")) if isinstance(fields, dict) else None
+    if kind is None:
+        raise ValueError("this is no request that a host knows")
+    return kind.model_validate(fields)
 
 
 def decode_reply(text: str, kind: type[R]) -> R | Failure:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from orchestrator.hands.hosts import messages
+from orchestrator.hands.hosts import calls
 from orchestrator.hands.hosts.links import HostLink, ask_host
 from orchestrator.ports.hands import MAX_WAIT_S
 from orchestrator.ports.processes import READ_BYTES
@@ -23,15 +23,15 @@ class RemotePipes:
         Raises:
             ProgramGone: it reads no more.
         """
-        await ask_host(self.link, messages.SendInput(workspace=self.workspace, call_id=self.call_id, content=content))
+        await ask_host(self.link, calls.SendInput(workspace=self.workspace, call_id=self.call_id, content=content))
 
     async def close_input(self) -> None:
         """End the program's standard input."""
-        await ask_host(self.link, messages.SendInput(workspace=self.workspace, call_id=self.call_id, is_end=True))
+        await ask_host(self.link, calls.SendInput(workspace=self.workspace, call_id=self.call_id, is_end=True))
 
     async def receive_bytes(self, limit: int = READ_BYTES) -> bytes:
         """Return at most `limit` bytes of the program's output, as soon as there are some; none at the end."""
-        asked = messages.ReceiveOutput(
+        asked = calls.ReceiveOutput(
             workspace=self.workspace, call_id=self.call_id, offset=self._received, limit=limit, timeout_s=MAX_WAIT_S
         )
         while True:

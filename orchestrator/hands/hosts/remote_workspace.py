@@ -11,7 +11,7 @@ from anyio import to_thread
 from orchestrator.domain.ids import CommitId, TreeId, make_slug
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.errors import EnvironmentProblem, HostLost, ToolRefused
-from orchestrator.hands.hosts import messages
+from orchestrator.hands.hosts import calls, messages
 from orchestrator.hands.hosts.code_sender import CodeSender
 from orchestrator.hands.hosts.links import HostLink, ask_host
 from orchestrator.hands.hosts.remote_pipes import RemotePipes
@@ -69,7 +69,7 @@ class RemoteWorkspace:
     async def get_policy_hash(self, tier: Tier) -> str:
         """Return the hash of the policy that commands of a tier run under there."""
         if tier not in self._policies:
-            reply = await ask_host(self.link, messages.GetPolicyHash(workspace=self._id, tier=tier))
+            reply = await ask_host(self.link, calls.GetPolicyHash(workspace=self._id, tier=tier))
             self._policies[tier] = reply.hash
         return self._policies[tier]
 
@@ -90,7 +90,7 @@ class RemoteWorkspace:
         if command.grant is not None:
             raise ToolRefused(NO_GRANTED_PROGRAMS)
         self._latest = None
-        request = messages.StartCommand(workspace=self._id, call_id=call_id, command=command, has_pipes=has_pipes)
+        request = calls.StartCommand(workspace=self._id, call_id=call_id, command=command, has_pipes=has_pipes)
         await ask_host(self.link, request)
         self._started.add(call_id)
 
@@ -99,7 +99,7 @@ class RemoteWorkspace:
         if call_id in self._results:
             return self._results[call_id]
         timeout_s = min(timeout_s, MAX_WAIT_S)
-        asked = messages.WaitForResult(workspace=self._id, call_id=call_id, timeout_s=timeout_s)
+        asked = calls.WaitForResult(workspace=self._id, call_id=call_id, timeout_s=timeout_s)
         finished = await ask_host(self.link, asked)
         if finished.result is None:
             return None
@@ -107,7 +107,7 @@ class RemoteWorkspace:
         self._results[call_id] = finished.result.model_copy(update={"log": log, "files": finished.files})
         return self._results[call_id]
 
-    async def _keep_log(self, call_id: str, finished: messages.FinishedCommand) -> Path:
+    async def _keep_log(self, call_id: str, finished: calls.FinishedCommand) -> Path:
         """Keep the whole output of a command on this machine, and return its file."""
         name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
         with convert_host_errors("Could not keep the output of a command"):
@@ -123,7 +123,7 @@ class RemoteWorkspace:
         offset = 0
         async with await anyio.open_file(log, "wb") as file:
             while True:
-                asked = messages.ReadLog(workspace=self._id, call_id=call_id, offset=offset)
+                asked = calls.ReadLog(workspace=self._id, call_id=call_id, offset=offset)
                 content = (await ask_host(self.link, asked)).content
                 if not content:
                     return
@@ -132,44 +132,44 @@ class RemoteWorkspace:
 
     async def read_output(self, call_id: str, limit_bytes: int) -> OutputEnd:
         """Return the last bytes that a started command has printed, while it runs or once it is over."""
-        asked = messages.ReadOutput(workspace=self._id, call_id=call_id, limit_bytes=limit_bytes)
+        asked = calls.ReadOutput(workspace=self._id, call_id=call_id, limit_bytes=limit_bytes)
         end = await ask_host(self.link, asked)
         return OutputEnd(content=end.content, is_cut=end.is_cut)
 
     async def kill_command(self, call_id: str) -> None:
         """End the command and everything it started; return when all of it is dead, or its host is lost."""
         try:
-            await ask_host(self.link, messages.KillCommand(workspace=self._id, call_id=call_id))
+            await ask_host(self.link, calls.KillCommand(workspace=self._id, call_id=call_id))
         except HostLost:
             return
 
     async def interrupt_commands(self) -> None:
         """End all running commands but those in the background."""
-        await ask_host(self.link, messages.InterruptCommands(workspace=self._id))
+        await ask_host(self.link, calls.InterruptCommands(workspace=self._id))
 
     async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """Return a regular file's content."""
-        asked = messages.ReadFile(workspace=self._id, path=path, limit_bytes=limit_bytes)
+        asked = calls.ReadFile(workspace=self._id, path=path, limit_bytes=limit_bytes)
         return (await ask_host(self.link, asked)).content
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
         self._latest = None
-        await ask_host(self.link, messages.WriteFile(workspace=self._id, path=path, content=content))
+        await ask_host(self.link, calls.WriteFile(workspace=self._id, path=path, content=content))
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted."""
-        return (await ask_host(self.link, messages.ListPaths(workspace=self._id, glob=glob))).lines
+        return (await ask_host(self.link, calls.ListPaths(workspace=self._id, glob=glob))).lines
 
     async def list_paths_beside(self, tree: TreeId, limit: int) -> tuple[str, ...]:
         """Return the first paths that belong to no file of a tree, places of what is lent included."""
         await self.sender.send_objects(tree)
-        asked = messages.ListPathsBeside(workspace=self._id, tree=tree, limit=limit)
+        asked = calls.ListPathsBeside(workspace=self._id, tree=tree, limit=limit)
         return (await ask_host(self.link, asked)).lines
 
     async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """Return the first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
-        asked = messages.SearchText(workspace=self._id, pattern=pattern, glob=glob, limit=limit)
+        asked = calls.SearchText(workspace=self._id, pattern=pattern, glob=glob, limit=limit)
         return (await ask_host(self.link, asked)).lines
 
     async def take_snapshot(
@@ -192,7 +192,7 @@ class RemoteWorkspace:
     async def _fetch_snapshot(self, message: str, parent: CommitId | None, *, is_followed: bool) -> Snapshot:
         if parent is not None and parent != self.commit:
             await self.sender.send_objects(parent)
-        asked = messages.TakeSnapshot(workspace=self._id, message=message, parent=parent, is_followed=is_followed)
+        asked = calls.TakeSnapshot(workspace=self._id, message=message, parent=parent, is_followed=is_followed)
         taken = await ask_host(self.link, asked)
         pack = await self._fetch_pack(taken.size_bytes) if taken.pack is None else taken.pack
         await store_pack(self.sender.repository, pack)
@@ -205,7 +205,7 @@ class RemoteWorkspace:
     async def _fetch_pack(self, size_bytes: int) -> bytes:
         pack = bytearray()
         while len(pack) < size_bytes:
-            asked = messages.ReadPack(workspace=self._id, offset=len(pack))
+            asked = calls.ReadPack(workspace=self._id, offset=len(pack))
             pack += (await ask_host(self.link, asked)).content
         return bytes(pack)
 
@@ -213,14 +213,14 @@ class RemoteWorkspace:
         """Return the tree of the last snapshot if certainly nothing was written since; else None."""
         if self._latest is not None:
             return self._latest.tree
-        return (await ask_host(self.link, messages.GetUnchangedTree(workspace=self._id))).tree
+        return (await ask_host(self.link, calls.GetUnchangedTree(workspace=self._id))).tree
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`. Ignored files stay if `keeps_ignored`."""
         self._latest = None
         with convert_host_errors("Could not restore a workspace"):
             await self.sender.send_objects(tree)
-        asked = messages.RestoreTree(workspace=self._id, tree=tree, keeps_ignored=keeps_ignored)
+        asked = calls.RestoreTree(workspace=self._id, tree=tree, keeps_ignored=keeps_ignored)
         await ask_host(self.link, asked)
 
     async def close(self) -> None:
@@ -230,7 +230,7 @@ class RemoteWorkspace:
         self._is_open = False
         with anyio.CancelScope(shield=True):
             try:
-                await ask_host(self.link, messages.CloseWorkspace(workspace=self._id))
+                await ask_host(self.link, calls.CloseWorkspace(workspace=self._id))
             except HostLost:
                 return
             finally:

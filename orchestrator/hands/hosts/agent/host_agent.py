@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -17,7 +18,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import HostLost, UsageProblem, convert_error
 from orchestrator.hands.execution.workspace_runner import run_and_read
-from orchestrator.hands.hosts import messages
+from orchestrator.hands.hosts import calls, messages
 from orchestrator.hands.hosts.agent.hidden_places import find_visible_folder
 from orchestrator.hands.hosts.agent.host_store import HostStore
 from orchestrator.hands.hosts.agent.host_workspaces import HostWorkspace
@@ -101,7 +102,7 @@ class HostAgent:
             await anyio.sleep(min(self._patience_s - silent_s, _LOOK_S))
         return silent_s
 
-    async def answer_request(self, request: messages.AnyRequest) -> messages.HostReply:
+    async def answer_request(self, request: messages.HostRequest[Any]) -> messages.HostReply:
         """Carry out a request, and return its reply.
 
         Raises:
@@ -120,14 +121,14 @@ class HostAgent:
                 return await self._open_environment(request)
             case messages.OpenWorkspace():
                 return await self._open_workspace(request)
-            case messages.CloseWorkspace(workspace=name):
+            case calls.CloseWorkspace(workspace=name):
                 if workspace := self._workspaces.pop(name, None):
                     await workspace.close()
-            case messages.WorkspaceRequest(workspace=name):
+            case calls.WorkspaceRequest(workspace=name):
                 return await self._find_workspace(name).answer_request(request)
             case _:
                 return await self._answer_about_content(request)
-        return messages.Done()
+        return messages.DoneReply()
 
     async def close(self) -> None:
         """End every command, and close all hands."""
@@ -136,7 +137,7 @@ class HostAgent:
             for closed in self._closed:
                 await closed.wait()
 
-    async def _answer_about_content(self, request: messages.AnyRequest) -> messages.HostReply:
+    async def _answer_about_content(self, request: messages.HostRequest[Any]) -> messages.HostReply:
         store = self.store
         match request:
             case messages.OpenMirror(mirror=mirror, wanted=wanted):
@@ -156,7 +157,7 @@ class HostAgent:
                 await to_thread.run_sync(store.unpack_borrowed, upload, fingerprint)
             case _:
                 raise ValueError(f"a host does not answer to {request.call!r}")
-        return messages.Done()
+        return messages.DoneReply()
 
     async def _open_mirror(self, mirror: messages.Mirror) -> _Mirrored:
         fields = mirror.model_dump(exclude={"key"})

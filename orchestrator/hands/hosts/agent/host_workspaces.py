@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.hands.execution.process_pipes import LocalPipes
-from orchestrator.hands.hosts import messages
+from orchestrator.hands.hosts import calls, messages
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandResult
 from worktrees.object_store.pack_transfer import find_missing_objects, pack_objects
@@ -69,67 +70,65 @@ class HostWorkspace:
         """The ref that keeps the objects of the latest snapshot in the mirror."""
         return f"refs/orchestrate/hosts/{self.workspace.name}"
 
-    async def answer_request(self, request: messages.AnyRequest) -> messages.HostReply:
+    async def answer_request(self, request: messages.HostRequest[Any]) -> messages.HostReply:
         """Carry out a request to the workspace, and return its reply.
 
         Raises:
             OrchestrateError, ValueError: what the workspace itself raises.
         """
         match request:
-            case messages.StartCommand():
+            case calls.StartCommand():
                 return await self._start_command(request)
-            case messages.WaitForResult(call_id=call_id, timeout_s=timeout_s):
+            case calls.WaitForResult(call_id=call_id, timeout_s=timeout_s):
                 return await self._build_finished(await self.workspace.wait_for_result(call_id, timeout_s))
-            case messages.ReadOutput(call_id=call_id, limit_bytes=limit_bytes):
+            case calls.ReadOutput(call_id=call_id, limit_bytes=limit_bytes):
                 end = await self.workspace.read_output(call_id, limit_bytes)
-                return messages.OutputEndReply.from_output_end(end)
-            case messages.ReadLog(call_id=call_id, offset=offset):
+                return calls.OutputEndReply.from_output_end(end)
+            case calls.ReadLog(call_id=call_id, offset=offset):
                 log = self.workspace.get_log_path(call_id)
-                return messages.ContentReply(content=await to_thread.run_sync(_read_part, log, offset))
-            case messages.KillCommand(call_id=call_id):
+                return calls.ContentReply(content=await to_thread.run_sync(_read_part, log, offset))
+            case calls.KillCommand(call_id=call_id):
                 await self._kill_command(call_id)
-            case messages.InterruptCommands():
+            case calls.InterruptCommands():
                 await self.workspace.interrupt_commands()
-            case messages.SendInput():
+            case calls.SendInput():
                 await self._send_input(request)
-            case messages.ReceiveOutput():
+            case calls.ReceiveOutput():
                 return await self._receive_output(request)
             case _:
                 return await self._answer_about_content(request)
-        return messages.Done()
+        return messages.DoneReply()
 
-    async def _answer_about_content(self, request: messages.AnyRequest) -> messages.HostReply:
+    async def _answer_about_content(self, request: messages.HostRequest[Any]) -> messages.HostReply:
         workspace = self.workspace
         match request:
-            case messages.ReadFile(path=path, limit_bytes=limit_bytes):
-                return messages.ContentReply(content=await workspace.read_file(path, limit_bytes))
-            case messages.WriteFile(path=path, content=content):
+            case calls.ReadFile(path=path, limit_bytes=limit_bytes):
+                return calls.ContentReply(content=await workspace.read_file(path, limit_bytes))
+            case calls.WriteFile(path=path, content=content):
                 await workspace.write_file(path, content)
-            case messages.ListPaths() | messages.ListPathsBeside() | messages.SearchText():
-                return messages.Lines(lines=await self._list_lines(request))
-            case messages.TakeSnapshot():
+            case calls.ListPaths() | calls.ListPathsBeside() | calls.SearchText():
+                return calls.Lines(lines=await self._list_lines(request))
+            case calls.TakeSnapshot():
                 return await self._take_snapshot(request)
-            case messages.ReadPack(offset=offset):
-                return messages.ContentReply(content=self.pack[offset : offset + messages.CHUNK_BYTES])
-            case messages.GetUnchangedTree():
-                return messages.UnchangedTree(tree=await workspace.get_unchanged_tree())
-            case messages.RestoreTree(tree=tree, keeps_ignored=keeps_ignored):
+            case calls.ReadPack(offset=offset):
+                return calls.ContentReply(content=self.pack[offset : offset + messages.CHUNK_BYTES])
+            case calls.GetUnchangedTree():
+                return calls.UnchangedTree(tree=await workspace.get_unchanged_tree())
+            case calls.RestoreTree(tree=tree, keeps_ignored=keeps_ignored):
                 await workspace.restore_tree(tree, keeps_ignored=keeps_ignored)
-            case messages.GetPolicyHash(tier=tier):
-                return messages.PolicyHash(hash=await workspace.get_policy_hash(tier))
+            case calls.GetPolicyHash(tier=tier):
+                return calls.PolicyHash(hash=await workspace.get_policy_hash(tier))
             case _:
                 raise ValueError(f"a workspace does not answer to {request.call!r}")
-        return messages.Done()
+        return messages.DoneReply()
 
-    async def _list_lines(
-        self, request: messages.ListPaths | messages.ListPathsBeside | messages.SearchText
-    ) -> tuple[str, ...]:
+    async def _list_lines(self, request: calls.ListPaths | calls.ListPathsBeside | calls.SearchText) -> tuple[str, ...]:
         match request:
-            case messages.ListPaths(glob=glob):
+            case calls.ListPaths(glob=glob):
                 return await self.workspace.list_paths(glob)
-            case messages.ListPathsBeside(tree=tree, limit=limit):
+            case calls.ListPathsBeside(tree=tree, limit=limit):
                 return await self.workspace.list_paths_beside(tree, limit)
-            case messages.SearchText(pattern=pattern, glob=glob, limit=limit):
+            case calls.SearchText(pattern=pattern, glob=glob, limit=limit):
                 return await self.workspace.search_text(pattern, glob, limit)
 
     async def close(self) -> None:
@@ -138,44 +137,44 @@ class HostWorkspace:
         if self.known:
             await remove_mirror_ref(self.mirror, self._ref)
 
-    async def _start_command(self, request: messages.StartCommand) -> messages.Done:
+    async def _start_command(self, request: calls.StartCommand) -> messages.DoneReply:
         if request.call_id in self.killed_early:
-            return messages.Done()
+            return messages.DoneReply()
         self.started.add(request.call_id)
         if not request.has_pipes:
             await self.workspace.start_command(request.call_id, request.command)
         elif request.call_id not in self.pipes:
             self.pipes[request.call_id] = HostPipes(await self.workspace.open_process(request.call_id, request.command))
-        return messages.Done()
+        return messages.DoneReply()
 
     async def _kill_command(self, call_id: str) -> None:
         if call_id not in self.started:
             self.killed_early.add(call_id)
         await self.workspace.kill_command(call_id)
 
-    async def _build_finished(self, result: CommandResult | None) -> messages.FinishedCommand:
+    async def _build_finished(self, result: CommandResult | None) -> calls.FinishedCommand:
         if result is None:
-            return messages.FinishedCommand()
+            return calls.FinishedCommand()
         log = None
         if result.output_bytes <= _INLINE_BYTES:
             log = await to_thread.run_sync(result.log.read_bytes)
         plain = result.model_copy(update={"files": {}, "log": Path()})
-        return messages.FinishedCommand(result=plain, files=result.files, log=log)
+        return calls.FinishedCommand(result=plain, files=result.files, log=log)
 
-    async def _send_input(self, request: messages.SendInput) -> None:
+    async def _send_input(self, request: calls.SendInput) -> None:
         pipes = self.pipes[request.call_id]
         if request.content:
             await pipes.send_part(request.content)
         if request.is_end:
             await pipes.pipes.close_input()
 
-    async def _receive_output(self, request: messages.ReceiveOutput) -> messages.ReceivedOutput:
+    async def _receive_output(self, request: calls.ReceiveOutput) -> calls.ReceivedOutput:
         content = None
         with anyio.move_on_after(request.timeout_s):
             content = await self.pipes[request.call_id].receive_part(request.offset, request.limit)
-        return messages.ReceivedOutput(content=content)
+        return calls.ReceivedOutput(content=content)
 
-    async def _take_snapshot(self, request: messages.TakeSnapshot) -> messages.TakenSnapshot:
+    async def _take_snapshot(self, request: calls.TakeSnapshot) -> calls.TakenSnapshot:
         git, workspace = self.mirror.git, self.workspace
         taken = await workspace.take_snapshot(
             request.message, self._ref, request.parent, is_followed=request.is_followed
@@ -185,7 +184,7 @@ class HostWorkspace:
             known.append(request.parent)
         self.pack = await pack_objects(git, [taken.commit], known)
         self.known = [*self.known, taken.commit][-_KNOWN_COMMITS:]
-        return messages.TakenSnapshot(
+        return calls.TakenSnapshot(
             commit=taken.commit,
             tree=taken.tree,
             dropped=taken.dropped,

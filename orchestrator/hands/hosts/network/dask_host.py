@@ -1,14 +1,13 @@
 """A host's side of Dask `distributed`: joins a brain as a worker that answers to our own requests alone."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import anyio
 import dask
 from distributed import Worker
 from distributed.comm.core import CommClosedError
-from distributed.diagnostics.plugin import WorkerPlugin
 
 from orchestrator.errors import HostLost, UsageProblem
 from orchestrator.hands.hosts.agent.host_agent import HostAgent, HostIdentity
@@ -99,8 +98,8 @@ async def _serve_one_brain(
                 dashboard_address="127.0.0.1:0",
                 death_timeout=30,
                 local_directory=str(store.root / "dask"),
-                plugins=(_AgentPlugin(agent),),
             )
+            worker.handlers[HANDLER] = _build_handler(agent)
             async with worker:
                 stop_http_server(worker)
                 say(f"joined {options.brain_host}:{options.brain_port} as {identity.name}")
@@ -137,20 +136,11 @@ async def _wait_for_end(worker: Worker, agent: HostAgent) -> float | None:
     return found[0] if found else None
 
 
-class _AgentPlugin(WorkerPlugin):
-    """Puts our handler beside those of the worker."""
-
-    name = "orchestrate-agent"
-
-    def __init__(self, agent: HostAgent) -> None:
-        self._agent = agent
-
-    def setup(self, worker: Worker) -> None:
-        """Add the handler to the worker that has just been made."""
-        worker.handlers[HANDLER] = self._answer
-
-    async def _answer(self, text: str) -> str:
+def _build_handler(agent: HostAgent) -> Callable[[str], Awaitable[str]]:
+    async def answer_text(text: str) -> str:
         try:
-            return await self._agent.answer_text(text)
+            return await agent.answer_text(text)
         except HostLost as error:
             raise CommClosedError(str(error)) from error  # the brain hears of a loss, and of no result
+
+    return answer_text

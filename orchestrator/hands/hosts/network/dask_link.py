@@ -8,14 +8,14 @@ from anyio.abc import TaskGroup
 
 from orchestrator.errors import HostLost
 
-HANDLER = "orchestrate"
+HANDLER = "answer_host_request"
 """The name of our handler among those of a Dask worker."""
 
 
 class RemoteHandler(Protocol):
     """The handler of a worker, as its connections offer it."""
 
-    async def orchestrate(self, *, text: str) -> str:
+    async def answer_host_request(self, *, text: str) -> str:
         """Carry out a request."""
 
 
@@ -75,7 +75,7 @@ class DaskLink:
 
     async def _carry_call(self, call: _Call, text: str) -> None:
         try:
-            call.reply = await self.handler.orchestrate(text=text)
+            call.reply = await self.handler.answer_host_request(text=text)
         except OSError:  # what Dask raises where a connection broke, or could not be made in time
             if self.reason is None:
                 await self.on_broken(self, "its connection broke")

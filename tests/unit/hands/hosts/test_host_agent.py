@@ -21,7 +21,7 @@ from orchestrator.hands.hosts.links import ask_host
 from orchestrator.hands.policy import SandboxGrant
 from tests.doubles.host_links import InProcessLink, run_agent
 
-CALLS = [kind.model_fields["call"].default for kind in messages.AnyRequest.__args__]
+CALLS = [kind.model_fields["call"].default for kind in messages.HostRequest[Any].__args__]
 OID, UPLOAD, FINGERPRINT = "c" * 40, "a" * 32, "b" * 64
 MIRROR = {"key": "m", "hash_name": "sha1", "head": OID, "tags": {"refs/tags/v1": OID}}
 _WORDS = ["", "m", "..", "../../out", "/etc/passwd", "a\0b", OID, UPLOAD, FINGERPRINT, "refs/heads/x", "é\udcff", "-x"]
@@ -29,7 +29,7 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from([*_WORDS, None, True, -1, 0, 2**70, 1.5, [], ["m", ".."], {}, {"m": ".."}, [OID], MIRROR]),
     st.text(max_size=4),
 )
-FIELDS = sorted({name for kind in messages.AnyRequest.__args__ for name in kind.model_fields if name != "call"})
+FIELDS = sorted({name for kind in messages.HostRequest[Any].__args__ for name in kind.model_fields if name != "call"})
 PLAUSIBLE: list[dict[str, Any]] = [
     {"call": "open-mirror", "mirror": MIRROR, "wanted": [OID]},
     {"call": "send-content", "upload": UPLOAD, "offset": 0, "content": "eHh4"},
@@ -113,7 +113,7 @@ REFUSED = {
 @pytest.mark.parametrize("request_name", REFUSED)
 async def test_what_no_brain_asks_is_refused_in_words(request_name: str, tmp_path: Path) -> None:
     async with run_agent(tmp_path / "store", "one") as agent:
-        reply = messages.decode_reply(await agent.answer_text(REFUSED[request_name]), messages.Done)
+        reply = messages.decode_reply(await agent.answer_text(REFUSED[request_name]), messages.DoneReply)
         assert isinstance(reply, messages.Failure)
         assert reply.kind in ("unknown-call", "environment")
         assert (await ask_host(InProcessLink(agent), messages.Greet())).name == "one"
@@ -154,9 +154,9 @@ class SlowAgent(HostAgent):
 
     go_on: anyio.Event = field(default_factory=anyio.Event)
 
-    async def answer_request(self, request: messages.AnyRequest) -> messages.HostReply:
+    async def answer_request(self, request: messages.HostRequest[Any]) -> messages.HostReply:
         await self.go_on.wait()
-        return messages.Done()
+        return messages.DoneReply()
 
 
 async def test_what_comes_of_a_request_is_no_result_once_the_host_ends_everything(tmp_path: Path) -> None:
