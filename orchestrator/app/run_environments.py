@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from orchestrator.config.engines import LOOP
 from orchestrator.config.model import Config
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.recipe.model import Recipe, RecipeEnv, select_environment
+from orchestrator.engine.context import HandsLender
 from orchestrator.errors import EnvironmentProblem, OrchestrateError
 from orchestrator.forge.factory import require_forge
 from orchestrator.hands.local import LocalHands, open_local_hands
@@ -31,17 +33,17 @@ class RunHands:
     """The hands of a run, all of which work under one grant.
 
     Attributes:
-        grant: what commands may see and do.
         here: those of this machine alone.
         work: those of agents and of the steps of a migration.
         checks: those of the gate.
         before: those of the baseline, if it has an environment of its own.
+        lend_wider: opens hands of this machine that also see given directories of it.
     """
 
-    grant: SandboxGrant
     here: Hands
     work: Hands
     checks: Hands
+    lend_wider: HandsLender
     before: Hands | None = None
 
 
@@ -80,10 +82,10 @@ class RunEnvironments:
         recorded_here = self._record_workspaces(here)
         recorded_checks = recorded_here if checks is here else self._record_workspaces(checks)
         work = recorded_here if self._needs_this_machine() else recorded_checks
-        return RunHands(grant=grant, here=recorded_here, work=work, checks=recorded_checks, before=before)
+        return RunHands(recorded_here, work, recorded_checks, partial(self._lend_hands, grant), before)
 
     @asynccontextmanager
-    async def lend_hands(self, grant: SandboxGrant, directories: Sequence[Path]) -> AsyncIterator[Hands]:
+    async def _lend_hands(self, grant: SandboxGrant, directories: Sequence[Path]) -> AsyncIterator[Hands]:
         """Open hands of this machine like the run's own that see these directories of it as well."""
         folders = (GrantedFolder(path=str(directory), origin="orchestrate itself") for directory in directories)
         wider_grant = grant.model_copy(update={"read_only": (*grant.read_only, *folders)})

@@ -133,8 +133,7 @@ async def open_run(
         opening = _RunOpening(location, overrides, stack, lock, journal, live, live.current, recipe)
         lock.write_owner(opening.config.run.lease_s)
         on_recovered = await opening.open_listeners()
-        environments = opening.build_environments()
-        hands = await environments.open_hands()
+        hands = await opening.build_environments().open_hands()
         policy, hooks = await opening.open_guards(hands.here)
         yield RunContext(
             directory=location.directory,
@@ -146,7 +145,7 @@ async def open_run(
             hands=hands.work,
             gate=opening.build_gate(hands.checks, hands.before),
             baseline_hands=hands.before,
-            lend_hands=partial(environments.lend_hands, hands.grant),
+            lend_hands=hands.lend_wider,
             repeats=None if recipe else opening.build_repeat_runner(hands.checks),
             mutants=None if recipe else opening.build_mutant_runner(hands.checks),
             forge=overrides.wrap_forge(await stack.enter_async_context(opening.open_forge())),

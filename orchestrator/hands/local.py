@@ -158,8 +158,7 @@ async def open_local_hands(
     with ExitStack() as stack:
         session = await _open_session_folder(state, stack)
         host_paths = HostPaths(checkout or repository.root, home or Path.home(), state)
-        prepared = await _prepare_policy(repository, grant, host_paths, environ, session)
-        policy = prepared.policy
+        selected, policy, origin, notices = await _prepare_policy(repository, grant, host_paths, environ, session)
         host = WorkspaceHost(
             sharing=await _prepare_sharing(policy, host_paths, session),
             watcher=(watcher := _open_watcher(policy, stack)),
@@ -168,14 +167,14 @@ async def open_local_hands(
             policy=policy,
             ceiling=grant.ceiling,
             registries=RegistrySource(grant.registries, host_paths, environ),
-            selected=prepared.selected,
-            origin=prepared.origin,
+            selected=selected,
+            origin=origin,
             slots=CommandSlots(count_command_slots(slots)),
             session=session,
             logs=state / "logs" / session.name,
             redactor=redactor,
         )
-        async with _run_task_group(LocalHands(host, prepared.selected, prepared.notices), host.tasks) as hands:
+        async with _run_task_group(LocalHands(host, selected, notices), host.tasks) as hands:
             yield hands
 
 

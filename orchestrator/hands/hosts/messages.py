@@ -210,6 +210,11 @@ class Failure(HostReply):
     text: str
 
 
+def list_request_kinds() -> tuple[type[HostRequest[Any]], ...]:
+    """Return all requests of the modules that are loaded."""
+    return tuple(_KINDS.values())
+
+
 def encode_message(message: FrozenModel) -> str:
     """Return a message as JSON in ASCII."""
     return json.dumps(message.model_dump(mode="json"))

@@ -79,50 +79,55 @@ async def _serve_one_brain(
 
     Raises:
         UsageProblem: the brain refused it.
-
-    A connection that was cut, with no word to anybody, takes half a minute to close: what runs here ends before that.
     """
-    silent_s: float | None = None
     async with anyio.create_task_group() as tasks:
         agent = HostAgent(identity, store, tasks, (options.certificates.key,))
         try:
-            worker = Worker(
-                f"tls://{options.brain_host}:{options.brain_port}",
-                name=identity.name,
-                nthreads=1,
-                memory_limit=0,
-                security=build_security(options.certificates),
-                host=options.address,
-                port=options.port,
-                dashboard=False,
-                dashboard_address="127.0.0.1:0",
-                death_timeout=30,
-                local_directory=str(store.root / "dask"),
-            )
-            worker.handlers[HANDLER] = _build_handler(agent)
-            async with worker:
+            async with _build_worker(options, agent) as worker:
                 stop_http_server(worker)
                 say(f"joined {options.brain_host}:{options.brain_port} as {identity.name}")
                 silent_s = await _wait_for_end(worker, agent)
                 await agent.close()
-                if silent_s is not None:
-                    say(f"nothing was heard of the run's engine for {silent_s:.0f} s; {_ENDED}")
+            if silent_s is not None:
+                say(f"nothing was heard of the run's engine for {silent_s:.0f} s; {_ENDED}")
+            elif agent.dismissal is None:
+                say(f"the run's engine is gone; {_ENDED}")
         except (OSError, RuntimeError, ValueError, TimeoutError) as error:  # which of them depends on the moment
             say(f"could not join: {error.__cause__ or error}")
         finally:
             await agent.close()
-    if agent.dismissal is not None and agent.dismissal.is_refusal:
+    if agent.dismissal is None:
+        return True
+    if agent.dismissal.is_refusal:
         raise UsageProblem(f"the run does not want this host: {agent.dismissal.reason}")
-    if agent.dismissal is not None:
-        say(f"{agent.dismissal.reason}; start it again to have it join again")
-        return False
-    if silent_s is None:
-        say(f"the run's engine is gone; {_ENDED}")
-    return True
+    say(f"{agent.dismissal.reason}; start it again to have it join again")
+    return False
+
+
+def _build_worker(options: JoinOptions, agent: HostAgent) -> Worker:
+    """Return a worker that answers to our own requests, and is not started yet."""
+    worker = Worker(
+        f"tls://{options.brain_host}:{options.brain_port}",
+        name=agent.identity.name,
+        nthreads=1,
+        memory_limit=0,
+        security=build_security(options.certificates),
+        host=options.address,
+        port=options.port,
+        dashboard=False,
+        dashboard_address="127.0.0.1:0",
+        death_timeout=30,
+        local_directory=str(agent.store.root / "dask"),
+    )
+    worker.handlers[HANDLER] = _build_handler(agent)
+    return worker
 
 
 async def _wait_for_end(worker: Worker, agent: HostAgent) -> float | None:
-    """Wait until the worker has ended, or nothing was heard of the brain for too long; return for how long then."""
+    """Wait until the worker has ended, or nothing was heard of the brain for too long; return for how long then.
+
+    A connection that was cut, with no word to anybody, takes half a minute to close: what runs here ends before that.
+    """
     found: list[float] = []
     async with anyio.create_task_group() as tasks:
 

@@ -21,7 +21,7 @@ from orchestrator.hands.hosts.links import ask_host
 from orchestrator.hands.policy import SandboxGrant
 from tests.doubles.host_links import InProcessLink, run_agent
 
-CALLS = [kind.model_fields["call"].default for kind in messages.HostRequest[Any].__args__]
+CALLS = [kind.model_fields["call"].default for kind in messages.list_request_kinds()]
 OID, UPLOAD, FINGERPRINT = "c" * 40, "a" * 32, "b" * 64
 MIRROR = {"key": "m", "hash_name": "sha1", "head": OID, "tags": {"refs/tags/v1": OID}}
 _WORDS = ["", "m", "..", "../../out", "/etc/passwd", "a\0b", OID, UPLOAD, FINGERPRINT, "refs/heads/x", "é\udcff", "-x"]
@@ -29,7 +29,7 @@ VALUES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from([*_WORDS, None, True, -1, 0, 2**70, 1.5, [], ["m", ".."], {}, {"m": ".."}, [OID], MIRROR]),
     st.text(max_size=4),
 )
-FIELDS = sorted({name for kind in messages.HostRequest[Any].__args__ for name in kind.model_fields if name != "call"})
+FIELDS = sorted({name for kind in messages.list_request_kinds() for name in kind.model_fields if name != "call"})
 PLAUSIBLE: list[dict[str, Any]] = [
     {"call": "open-mirror", "mirror": MIRROR, "wanted": [OID]},
     {"call": "send-content", "upload": UPLOAD, "offset": 0, "content": "eHh4"},
