@@ -36,10 +36,10 @@ class FreezableLink(InProcessLink):
         super().__init__(agent)
         self._frozen = False
 
-    async def ask_text(self, text: str) -> str:
+    async def ask_text(self, text: str, *, is_wait: bool = False) -> str:
         if self._frozen and not self._lost.is_set():
             await self._lost.wait()
-        return await super().ask_text(text)
+        return await super().ask_text(text, is_wait=is_wait)
 
     def freeze_host(self) -> None:
         self._frozen = True

@@ -27,7 +27,7 @@ class InProcessLink:
         self._loses_at = loses_at
         self._lost = anyio.Event()
 
-    async def ask_text(self, text: str) -> str:
+    async def ask_text(self, text: str, *, is_wait: bool = False) -> str:
         self.requests.append(text)
         if self._loses_at(text):
             self.lose_host()

@@ -1,6 +1,6 @@
 """The requests to one workspace on a host, each with its reply."""
 
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic import Field
 
@@ -51,6 +51,8 @@ class FinishedCommand(HostReply):
 
 class WaitForResult(WorkspaceRequest[FinishedCommand], call="wait-for-result", reply=FinishedCommand):
     """Say how a command ended, or after a while that it still runs."""
+
+    is_wait: ClassVar[bool] = True
 
     call_id: str
     timeout_s: float
@@ -117,6 +119,8 @@ class ReceiveOutput(WorkspaceRequest[ReceivedOutput], call="receive-output", rep
 
     What was read before and did not arrive is returned again.
     """
+
+    is_wait: ClassVar[bool] = True
 
     call_id: str
     offset: int

@@ -19,8 +19,8 @@ class HostLink(Protocol):
     def address(self) -> str:
         """The place where it is, for people."""
 
-    async def ask_text(self, text: str) -> str:
-        """Send a request, and return the reply.
+    async def ask_text(self, text: str, *, is_wait: bool = False) -> str:
+        """Send a request, and return the reply; one that `is_wait` may take some seconds, and is in no other's way.
 
         Raises:
             HostLost: the host is lost, or was while the request was under way.
@@ -37,7 +37,7 @@ async def ask_host(link: HostLink, request: messages.HostRequest[R]) -> R:
         HostLost: the host is lost.
         OrchestrateError, ValueError: what was asked for failed there; the same error as in a workspace of this machine.
     """
-    text = await link.ask_text(messages.encode_message(request))
+    text = await link.ask_text(messages.encode_message(request), is_wait=request.is_wait)
     reply = messages.decode_reply(text, request.reply_type)
     if isinstance(reply, messages.Failure):
         raise_failure(reply, link.host)

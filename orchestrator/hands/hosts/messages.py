@@ -52,6 +52,8 @@ class HostRequest(FrozenModel, Generic[R]):
 
     call: str = ""
     reply_type: ClassVar[type[HostReply]] = HostReply
+    is_wait: ClassVar[bool] = False
+    """True if the answer may take some seconds, as something has to happen on the host first."""
 
     def __init_subclass__(cls, call: str = "", reply: type[HostReply] | None = None, **options: Any) -> None:  # noqa: ANN401  pydantic's own
         super().__init_subclass__(**options)

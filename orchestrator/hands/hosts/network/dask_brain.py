@@ -82,8 +82,9 @@ async def listen_for_hosts(options: ListenOptions, roster: HostRoster) -> AsyncI
     stop_http_server(scheduler)
     arguments = security.get_connection_args("scheduler")  # type: ignore[no-untyped-call]
     pool = ConnectionPool(limit=_CONNECTIONS, connection_args=arguments)
-    async with pool, run_background_tasks() as tasks:
-        listener = _HostListener(options, roster, scheduler, pool, tasks)
+    waits = ConnectionPool(limit=_CONNECTIONS, connection_args=arguments)
+    async with pool, waits, run_background_tasks() as tasks:
+        listener = _HostListener(options, roster, scheduler, pool, waits, tasks)
         plugin.listener = listener
         try:
             yield scheduler.address
@@ -135,12 +136,13 @@ class _HostListener:
     roster: HostRoster
     scheduler: Scheduler
     pool: ConnectionPool
+    waits: ConnectionPool
     tasks: TaskGroup
     links: dict[str, DaskLink] = field(default_factory=dict)
 
     def greet_worker(self, address: str, name: str) -> None:
         """Make a link to a worker, and have its host admitted."""
-        link = DaskLink(name, address, self.pool(address), self.tasks, self._drop_link)
+        link = DaskLink(name, address, self.pool(address), self.waits(address), self.tasks, self._drop_link)
         self.links[address] = link
         self.tasks.start_soon(self._watch_host, link)
         self.tasks.start_soon(self.roster.admit_host, link)
@@ -152,6 +154,7 @@ class _HostListener:
             return
         link.mark_lost(reason)
         self.pool.remove(address)
+        self.waits.remove(address)
         await self.roster.lose_host(link.host, "lost", link.reason or reason)
 
     async def close(self) -> None:

@@ -5,9 +5,11 @@ from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
+from distributed.comm.core import CommClosedError
 
 from orchestrator.errors import HostLost
 
+_RETRY_S = 0.2
 HANDLER = "answer_host_request"
 """The name of our handler among those of a Dask worker."""
 
@@ -33,19 +35,21 @@ class DaskLink:
 
     A call is never cancelled on its way, as its connection could then carry the answer of another one: whoever gives up
     waiting goes away, and the host ends the call by itself within ten seconds. `tasks` are those of the listener.
+    `wait_handler` has connections of its own: many waits may be under way, and each takes one.
     """
 
     host: str
     address: str
     handler: RemoteHandler
+    wait_handler: RemoteHandler
     tasks: TaskGroup
     on_broken: "LossReport"
     reason: str | None = None
     """The reason that the host is lost; None while it is not."""
     _calls: set[_Call] = field(default_factory=set)
 
-    async def ask_text(self, text: str) -> str:
-        """Send a request, and return the reply.
+    async def ask_text(self, text: str, *, is_wait: bool = False) -> str:
+        """Send a request, and return the reply; one that `is_wait` is in no other's way.
 
         Raises:
             HostLost: the host is lost, or was while the request was under way.
@@ -53,7 +57,7 @@ class DaskLink:
         call = _Call()
         if self.reason is None:
             self._calls.add(call)
-            self.tasks.start_soon(self._carry_call, call, text)
+            self.tasks.start_soon(self._carry_call, call, text, self.wait_handler if is_wait else self.handler)
             try:
                 await call.done.wait()
             finally:
@@ -73,10 +77,11 @@ class DaskLink:
         for call in tuple(self._calls):
             call.done.set()
 
-    async def _carry_call(self, call: _Call, text: str) -> None:
+    async def _carry_call(self, call: _Call, text: str, handler: RemoteHandler) -> None:
         try:
-            call.reply = await self.handler.answer_host_request(text=text)
-        except OSError:  # what Dask raises where a connection broke, or could not be made in time
+            while self.reason is None and call.reply is None:
+                call.reply = await self._try_call(text, handler)
+        except CommClosedError:
             if self.reason is None:
                 await self.on_broken(self, "its connection broke")
         except Exception as error:  # noqa: BLE001 - whatever one host makes Dask raise: only that host ends by it
@@ -84,6 +89,16 @@ class DaskLink:
                 await self.on_broken(self, f"a call to it failed: {type(error).__name__}: {error}")
         finally:
             call.done.set()
+
+    async def _try_call(self, text: str, handler: RemoteHandler) -> str | None:
+        """Return the reply; None where no connection could be made, so that nothing was sent."""
+        try:
+            return await handler.answer_host_request(text=text)
+        except CommClosedError:
+            raise
+        except OSError:  # the host may be busy; one that is gone is found out by whoever watches it
+            await anyio.sleep(_RETRY_S)
+            return None
 
 
 class LossReport(Protocol):
