@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from orchestrator import __version__
@@ -19,7 +20,7 @@ from orchestrator.hands.hosts.network.dask_brain import ListenOptions, listen_fo
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.hands.hosts.spread_hands import SpreadRules, open_spread_hands
 from orchestrator.hands.policy import SandboxGrant
-from orchestrator.ports.hands import ShellCommand
+from orchestrator.ports.hands import ShellCommand, Workspace
 from tests.conformance.waiting import wait_until
 from tests.running.host_processes import create_certificates, run_host
 
@@ -29,11 +30,19 @@ LOST_AFTER_S = 3.0
 RULES = SpreadRules(lambda _: True, uses_this_machine=False)
 
 
+async def wait_for_end(workspace: Workspace, endings: list[str]) -> None:
+    """Write down how a call ended."""
+    try:
+        endings.append(str(await workspace.wait_for_result("call")))
+    except HostLost:
+        endings.append("lost")
+
+
 async def test_the_commands_of_a_brain_that_hangs_end_and_are_lost_and_not_killed(
     yard: Any, tmp_path: Path, living: Callable[[str], list[int]]
 ) -> None:
     """The brain is this process, which does nothing else while it sleeps."""
-    events: list[Event] = []
+    events, endings = list[Event](), list[str]()
 
     async def record(event: Event) -> None:
         events.append(event)
@@ -50,11 +59,13 @@ async def test_the_commands_of_a_brain_that_hangs_end_and_are_lost_and_not_kille
                 workspace = await hands.open_workspace(CommitId(head), Purpose("test"))
                 await workspace.start_command("call", ShellCommand(line=f"sleep {nap}"))
                 await wait_until(lambda: bool(living(nap)), 30)
-                time.sleep(1)  # noqa: ASYNC251  it hangs
-                assert living(nap), "the control: the host is patient at first"
-                time.sleep(LOST_AFTER_S + 5)  # noqa: ASYNC251  it hangs
-                assert not living(nap)
-                with pytest.raises(HostLost):
-                    await workspace.wait_for_result("call")
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(wait_for_end, workspace, endings)
+                    await anyio.sleep(0.5)
+                    time.sleep(1)  # noqa: ASYNC251  it hangs
+                    assert living(nap), "the control: the host is patient at first"
+                    time.sleep(LOST_AFTER_S + 5)  # noqa: ASYNC251  it hangs
+                    assert not living(nap)
+                assert endings == ["lost"]
                 await wait_until(lambda: any(isinstance(event, HostLeft) for event in events), 10)
                 await wait_until(lambda: bool(roster.hosts), 60)
