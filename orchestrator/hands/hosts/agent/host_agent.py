@@ -200,11 +200,12 @@ class HostAgent:
         """Refuse hands that run no commands, or whose commands could see what is private to the host."""
         if hands.refusal_reason:
             raise UsageProblem(hands.refusal_reason)
-        for place in (*self.private, self.store.root):
-            if folder := find_visible_folder(place, map(Path, hands.policy.read_only)):
+        seen = list(map(Path, (*hands.policy.read_only, *hands.policy.programs)))
+        for place in self.private:
+            if folder := find_visible_folder(place, seen):
                 raise UsageProblem(
-                    f"commands would see {folder}, and with it {place}, which is private to the host: keep that "
-                    "elsewhere (--certs and --state of orchestrate hosts join)"
+                    f"commands would see {folder}, and with it the key of this host in {place}: keep the "
+                    "certificates elsewhere (orchestrate hosts join --certs)"
                 )
 
     def _build_grant(self, request: messages.OpenEnvironment) -> SandboxGrant:
@@ -215,8 +216,8 @@ class HostAgent:
         """
         if request.grant.without_sandbox:
             raise UsageProblem(
-                "the run has no sandbox, and a host runs nothing without one: leave out --no-sandbox, or run without "
-                "hosts (listen under [hosts])"
+                "the run has no sandbox, and a host runs nothing without one: leave out --unsafe-no-sandbox, or run "
+                "without hosts (listen under [hosts])"
             )
         for program in request.grant.programs:
             if not Path(program).is_file():
