@@ -40,6 +40,8 @@ _SETTINGS = {
     "distributed.comm.timeouts.connect": "10s",
     "distributed.comm.retry.count": 0,
     "distributed.admin.tick.limit": "1h",
+    "distributed.admin.tick.interval": "10s",  # 20 ms by default: two hundredths of a core for nothing
+    "distributed.admin.system-monitor.interval": "60s",
 }
 
 
