@@ -23,7 +23,11 @@ pytestmark = pytest.mark.sandbox
 
 @asynccontextmanager
 async def spread(
-    yard: Any, tmp_path: Path, events: list[Event], grant: SandboxGrant | None = None
+    yard: Any,
+    tmp_path: Path,
+    events: list[Event],
+    grant: SandboxGrant | None = None,
+    links: list[InProcessLink] | None = None,
 ) -> AsyncIterator[SpreadHands]:
     async def record(event: Event) -> None:
         events.append(event)
@@ -34,7 +38,10 @@ async def spread(
         base = CommitId(yard.git("rev-parse", "HEAD"))
         rules = SpreadRules(lambda _: True, uses_this_machine=False)
         hands = await open_spread_hands(local, roster, grant, base, yard.state, rules)
-        await roster.admit_host(InProcessLink(agent))
+        link = InProcessLink(agent)
+        if links is not None:
+            links.append(link)
+        await roster.admit_host(link)
         yield hands
 
 
@@ -65,3 +72,22 @@ async def test_a_command_runs_on_a_host_at_the_place_of_the_checkout(yard: Any, 
         assert yard.git("rev-parse", "refs/test/kept") == taken.commit
         assert yard.git("show", "refs/test/kept:made") == "new"
         await workspace.close()
+
+
+async def test_a_snapshot_is_not_fetched_again_where_a_command_wrote_nothing(yard: Any, tmp_path: Path) -> None:
+    links: list[InProcessLink] = []
+    async with spread(yard, tmp_path, [], links=links) as hands:
+        workspace = await hands.open_workspace(CommitId(yard.git("rev-parse", "HEAD")), Purpose("test"))
+        await workspace.write_file("made", b"new\n")
+        taken = await workspace.take_snapshot("first", "refs/test/first", is_followed=True)
+        await run_and_read(workspace, ShellCommand(line="cat made"))
+        assert await workspace.get_unchanged_tree() == taken.tree
+        again = await workspace.take_snapshot("second", "refs/test/second", taken.commit)
+        assert yard.git("log", "--format=%s %T", "-1", "refs/test/second") == f"second {again.tree}"
+        assert again.tree == taken.tree
+        await workspace.write_file("made", b"newer\n")
+        await workspace.take_snapshot("third", "refs/test/third")
+        assert yard.git("show", "refs/test/third:made") == "newer"
+        await workspace.close()
+    fetched = [text for text in links[0].requests if '"call": "take-snapshot"' in text]
+    assert len(fetched) == 2
