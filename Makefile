@@ -41,6 +41,7 @@ bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench.resume
 	$(BIN)/python -m bench.many_tasks
 	$(BIN)/python -m bench.hands
+	$(BIN)/python -m bench.hosts
 	$(BIN)/python -m bench.watch
 	$(BIN)/python -m bench.workspace
 	$(BIN)/python -m bench.churn
@@ -93,6 +94,7 @@ bench-full: $(STAMP) bench-peers
 	TASKS=100,1000,10000 $(BIN)/python -m bench.many_tasks
 	BENCH_EVENTS=1000000 $(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
+	FULL=1 $(BIN)/python -m bench.hosts
 	$(BIN)/python -m bench.watch
 	$(BIN)/python -m bench.verdicts
 	$(BIN)/python -m bench.migrate
