@@ -44,7 +44,7 @@ from tests.running.projects import GATE_FLAGS, calculator
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
 MOST, MOST_MORE_MS = 1.15, 5.0
-CALLS = 100
+CALLS = 200
 HOSTS = ("one", "two")
 RUNS = ("migration", "goal")
 REPLY_S, CODEMOD_S = 1.0, 0.2

@@ -111,13 +111,17 @@ class RemoteWorkspace:
         """Keep the whole output of a command on this machine, and return its file."""
         name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
         with convert_host_errors("Could not keep the output of a command"):
-            log = (await to_thread.run_sync(create_private_directory, self.logs)) / f"{name}.log"
-            if finished.log is not None:
-                await to_thread.run_sync(log.write_bytes, finished.log)
-            else:
+            log = self.logs / f"{name}.log"
+            await to_thread.run_sync(self._write_log, log, finished.log or b"")
+            if finished.log is None:
                 await self._fetch_log(call_id, log)
-            await to_thread.run_sync(scrub_log, log, self.redactor)
+                await to_thread.run_sync(scrub_log, log, self.redactor)
         return log
+
+    def _write_log(self, log: Path, content: bytes) -> None:
+        create_private_directory(log.parent)
+        log.write_bytes(content)
+        scrub_log(log, self.redactor)
 
     async def _fetch_log(self, call_id: str, log: Path) -> None:
         offset = 0

@@ -16,6 +16,7 @@ from worktrees.object_store.pack_transfer import find_missing_objects, pack_obje
 from worktrees.repositories.mirror import remove_mirror_ref
 from worktrees.repositories.repository import GitRepository
 
+_SHORT_BYTES = 16 * 1024
 _INLINE_BYTES = 256 * 1024
 """The output of a command, or a pack, that is no larger goes with the reply."""
 _KNOWN_COMMITS = 4
@@ -156,7 +157,9 @@ class HostWorkspace:
         if result is None:
             return calls.FinishedCommand()
         log = None
-        if result.output_bytes <= _INLINE_BYTES:
+        if result.output_bytes <= _SHORT_BYTES:  # written just now: reading it takes less than the way to a thread
+            log = result.log.read_bytes()
+        elif result.output_bytes <= _INLINE_BYTES:
             log = await to_thread.run_sync(result.log.read_bytes)
         plain = result.model_copy(update={"files": {}, "log": Path()})
         return calls.FinishedCommand(result=plain, files=result.files, log=log)
