@@ -19,6 +19,7 @@ import anyio
 
 from orchestrator import __version__
 from orchestrator.domain.event import Event
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.hosts.certificates.checking import load_certificates
@@ -66,7 +67,7 @@ async def open_workspaces(place: Path) -> AsyncIterator[Mapping[str, Workspace]]
     """Open a workspace on this machine, and one on a host that is a process."""
     create_certificates(place / "certs", [_HOST])
     repository = GitRepository.open(calculator(place / "repository"))
-    base, purpose, grant = repository.read_head_commit(), Purpose("bench"), SandboxGrant()
+    base, purpose, grant = CommitId(repository.read_head_commit()), Purpose("bench"), SandboxGrant()
     options = ListenOptions("127.0.0.1", 0, load_certificates(place / "certs" / "brain", "brain"), _LOST_AFTER_S)
     roster = HostRoster(__version__, _leave_out)
     async with open_local_hands(repository, place / "state", grant, slots=2) as local:

@@ -5,9 +5,9 @@
     ROUNDS=9 FILES=300 TASKS=64 python -m bench.hosts
 
 Two processes of one slot each are the hosts, and this machine is not used beside them; against them stands this machine
-with two slots. The runs are a migration of `FILES` files with a codemod and a gate (that of `bench.migrate`), and a goal
-of `TASKS` tasks with a worker each, all at the same time: three commands, a file and a gate for each task, and scripted
-models that take a second for every reply. Every run is a process of its own, and both ways take turns in each round.
+with two slots. The runs are a migration of `FILES` files with a codemod and a gate (that of `bench.migrate`), and a
+goal of `TASKS` tasks with a worker each, all at the same time: three commands, a file and a gate for each task, and
+scripted models that take a second for every reply. Every run is a process of its own, and both ways take turns.
 
 Hosts wait for the run from before it begins, as they do between runs. Until they have joined nothing goes on: that time
 counts, and is also shown apart. CPU is that of the engine and its hosts, with all that they started; of hosts from the

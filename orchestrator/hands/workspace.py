@@ -208,9 +208,9 @@ class LocalWorkspace:
                 raise ToolRefused(f"The search was refused: {error}.") from error
 
     async def take_snapshot(
-        self, message: str, ref: str, parent: CommitId | None = None, *, is_followed: bool = False
+        self, message: str, ref: str | None, parent: CommitId | None = None, *, is_followed: bool = False
     ) -> Snapshot:
-        """Commit the content on top of `parent` and point `ref` at it."""
+        """Commit the content on top of `parent` and point `ref` at it, if there is one."""
         with convert_host_errors("Could not take a snapshot of a workspace"):
             await self._clear_places()
             taken = await self._commit_content(message, ref, parent, is_followed)
@@ -234,7 +234,7 @@ class LocalWorkspace:
         return all(call.done.is_set() for call in self._calls.values())
 
     async def _commit_content(
-        self, message: str, ref: str, parent: CommitId | None, is_followed: bool
+        self, message: str, ref: str | None, parent: CommitId | None, is_followed: bool
     ) -> WorktreeSnapshot:
         if (latest := self._get_latest()) is not None:
             return await commit_snapshot_again(self._worktree, latest, message, ref, parent)

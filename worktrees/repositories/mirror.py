@@ -9,7 +9,6 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.object_store.packs import find_existing_objects, read_object_format
 from worktrees.records import encode_records
@@ -80,8 +79,11 @@ async def open_mirror(place: Path, content: MirrorContent) -> GitRepository:
     return GitRepository(root, git_dir, git_dir, git)
 
 
-async def point_mirror_refs(mirror: GitRepository, content: MirrorContent) -> None:
+async def point_mirror_refs(mirror: GitRepository, content: MirrorContent) -> bool:
     """Point the mirror's tags, and what it calls checked out, at those of the original whose objects it has.
+
+    Returns:
+        True if it has all of them, so that there is no more to point.
 
     Raises:
         GitError: git could not do it.
@@ -96,6 +98,7 @@ async def point_mirror_refs(mirror: GitRepository, content: MirrorContent) -> No
         await git.run("update-ref", "-z", "--stdin", stdin=encode_records(lines))
     if content.head in known:
         await git.run("update-ref", "--no-deref", "HEAD", content.head)
+    return known.keys() >= {*content.tags.values(), content.head}
 
 
 def _write_text(file: Path, text: str | None) -> None:
@@ -104,11 +107,3 @@ def _write_text(file: Path, text: str | None) -> None:
         return
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8", errors="surrogateescape")
-
-
-async def remove_mirror_ref(mirror: GitRepository, ref: str) -> None:
-    """Remove a ref of a mirror, if it is there."""
-    try:
-        await mirror.git.run("update-ref", "-d", ref)
-    except GitError:
-        return

@@ -82,10 +82,9 @@ class CodeSender:
         if not wanted:
             return
         async with self._turn:
-            missing = (await ask_host(self.link, messages.FindMissing(mirror=self.key, wanted=wanted))).missing
-            if missing:
-                await self._send_pack(missing)
-            self._remember(wanted)
+            wanted = tuple(oid for oid in wanted if oid not in self._known)
+            if wanted:
+                await self._send_pack(wanted)
 
     def remember_object(self, oid: str) -> None:
         """Keep in mind that the host has what an object reaches, because it made it."""

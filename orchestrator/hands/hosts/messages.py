@@ -14,7 +14,7 @@ from orchestrator.domain.frozen_model import FrozenModel, fix_field
 from orchestrator.domain.ids import CommitId
 from orchestrator.hands.policy import SandboxGrant
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised with every change of a message. Both sides have the same version of this package as well."""
 
 CHUNK_BYTES = 4 * 1024 * 1024
@@ -130,13 +130,6 @@ class SendContent(HostRequest[DoneReply], call="send-content", reply=DoneReply):
     upload: UploadName
     offset: int = Field(ge=0)
     content: Annotated[Content, Field(max_length=CHUNK_BYTES)]
-
-
-class FindMissing(HostRequest[MirrorState], call="find-missing", reply=MirrorState):
-    """Say which of these objects the copy of a repository lacks."""
-
-    mirror: str
-    wanted: tuple[str, ...]
 
 
 class StorePack(HostRequest[DoneReply], call="store-pack", reply=DoneReply):

@@ -45,7 +45,11 @@ class RemoteWorkspace:
     on_closed: Callable[[], Awaitable[None]]
     redactor: Redactor = PATTERN_REDACTOR
     _latest: Snapshot | None = None
-    """The last snapshot, while nothing was started or written since."""
+    """The last snapshot, while nothing was started or written since, or the host says that nothing has changed."""
+    _fetched: Snapshot | None = None
+    """The last snapshot that the host took."""
+    _changes: int = 0
+    """The number of commands started, and of other changes begun, so far."""
     _results: dict[str, CommandResult] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
     _policies: dict[Tier, str] = field(default_factory=dict)
@@ -89,7 +93,7 @@ class RemoteWorkspace:
             raise EnvironmentProblem(f"Workspace {self.name} on host {self.host} is closed; open another one.")
         if command.grant is not None:
             raise ToolRefused(NO_GRANTED_PROGRAMS)
-        self._latest = None
+        self._forget_snapshot()
         request = calls.StartCommand(workspace=self._id, call_id=call_id, command=command, has_pipes=has_pipes)
         await ask_host(self.link, request)
         self._started.add(call_id)
@@ -158,7 +162,7 @@ class RemoteWorkspace:
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        self._latest = None
+        self._forget_snapshot()
         await ask_host(self.link, calls.WriteFile(workspace=self._id, path=path, content=content))
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
@@ -202,6 +206,7 @@ class RemoteWorkspace:
         await store_pack(self.sender.repository, pack)
         self.sender.remember_object(taken.tree)
         snapshot = Snapshot(commit=taken.commit, tree=taken.tree, dropped=taken.dropped, flagged=taken.flagged)
+        self._fetched = snapshot
         if not any(call not in self._results for call in self._started):
             self._latest = snapshot
         return snapshot
@@ -217,11 +222,20 @@ class RemoteWorkspace:
         """Return the tree of the last snapshot if certainly nothing was written since; else None."""
         if self._latest is not None:
             return self._latest.tree
-        return (await ask_host(self.link, calls.GetUnchangedTree(workspace=self._id))).tree
+        fetched, changes = self._fetched, self._changes
+        tree = (await ask_host(self.link, calls.GetUnchangedTree(workspace=self._id))).tree
+        is_as_fetched = fetched is not None and tree == fetched.tree
+        if is_as_fetched and (fetched, changes) == (self._fetched, self._changes):
+            self._latest = fetched
+        return tree
+
+    def _forget_snapshot(self) -> None:
+        self._latest = None
+        self._changes += 1
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`. Ignored files stay if `keeps_ignored`."""
-        self._latest = None
+        self._forget_snapshot()
         with convert_host_errors("Could not restore a workspace"):
             await self.sender.send_objects(tree)
         asked = calls.RestoreTree(workspace=self._id, tree=tree, keeps_ignored=keeps_ignored)

@@ -46,12 +46,18 @@ class HostIdentity:
     version: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Mirrored:
-    """The copy of a repository, and its original's settings and tags."""
+    """The copy of a repository, and its original's settings and tags; `is_pointed` once all of these are in place."""
 
     repository: GitRepository
     content: MirrorContent
+    is_pointed: bool = False
+
+    async def point_refs(self) -> None:
+        """Point what can be pointed by now."""
+        if not self.is_pointed:
+            self.is_pointed = await point_mirror_refs(self.repository, self.content)
 
 
 @dataclass
@@ -144,8 +150,6 @@ class HostAgent:
                 async with self._setup:
                     opened = await self._open_mirror(mirror)
                 return messages.MirrorState(missing=await find_missing_objects(opened.repository.git, wanted))
-            case messages.FindMissing(mirror=key, wanted=wanted):
-                return messages.MirrorState(missing=await find_missing_objects(self._find_mirror(key).git, wanted))
             case messages.SendContent(upload=upload, offset=offset, content=content):
                 await to_thread.run_sync(store.append_content, upload, offset, content)
             case messages.StorePack(upload=upload, mirror=key):
@@ -164,13 +168,13 @@ class HostAgent:
         content = MirrorContent(**fields)
         repository = await open_mirror(self.store.get_mirror_place(mirror.key), content)
         self._mirrors[mirror.key] = _Mirrored(repository, content)
-        await point_mirror_refs(repository, content)
+        await self._mirrors[mirror.key].point_refs()
         return self._mirrors[mirror.key]
 
     async def _store_pack(self, mirror: _Mirrored, pack: Path) -> None:
         await store_pack_file(mirror.repository, pack)
         await to_thread.run_sync(lambda: pack.unlink(missing_ok=True))
-        await point_mirror_refs(mirror.repository, mirror.content)
+        await mirror.point_refs()
 
     async def _open_environment(self, request: messages.OpenEnvironment) -> messages.EnvironmentState:
         async with self._setup:

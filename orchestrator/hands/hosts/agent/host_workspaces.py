@@ -13,7 +13,6 @@ from orchestrator.hands.hosts import calls, messages
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import CommandResult
 from worktrees.object_store.pack_transfer import find_missing_objects, pack_objects
-from worktrees.repositories.mirror import remove_mirror_ref
 from worktrees.repositories.repository import GitRepository
 
 _SHORT_BYTES = 16 * 1024
@@ -65,11 +64,6 @@ class HostWorkspace:
     started: set[str] = field(default_factory=set)
     killed_early: set[str] = field(default_factory=set)
     """Commands that were killed before the request to start them had arrived."""
-
-    @property
-    def _ref(self) -> str:
-        """The ref that keeps the objects of the latest snapshot in the mirror."""
-        return f"refs/orchestrate/hosts/{self.workspace.name}"
 
     async def answer_request(self, request: messages.HostRequest[Any]) -> messages.HostReply:
         """Carry out a request to the workspace, and return its reply.
@@ -133,10 +127,8 @@ class HostWorkspace:
                 return await self.workspace.search_text(pattern, glob, limit)
 
     async def close(self) -> None:
-        """Close the workspace, and forget what its snapshots have kept."""
+        """Close the workspace."""
         await self.workspace.close()
-        if self.known:
-            await remove_mirror_ref(self.mirror, self._ref)
 
     async def _start_command(self, request: calls.StartCommand) -> messages.DoneReply:
         if request.call_id in self.killed_early:
@@ -179,8 +171,8 @@ class HostWorkspace:
 
     async def _take_snapshot(self, request: calls.TakeSnapshot) -> calls.TakenSnapshot:
         git, workspace = self.mirror.git, self.workspace
-        taken = await workspace.take_snapshot(
-            request.message, self._ref, request.parent, is_followed=request.is_followed
+        taken = await workspace.take_snapshot(  # without a ref: in a mirror nothing is ever pruned
+            request.message, None, request.parent, is_followed=request.is_followed
         )
         known = [self.commit, *self.known]
         if request.parent and request.parent not in known and not await find_missing_objects(git, [request.parent]):
