@@ -17,7 +17,7 @@ from tests.running.kept_place import GOAL, MIGRATION, Place, kept_runs
 from tests.running.schemas import problems
 
 SOURCE = Path(__file__).parents[3] / "orchestrator"
-_NO_RESULT = {"watch", "engine", "diff", "completion", "mcp"}
+_NO_RESULT = {"watch", "engine", "diff", "completion", "mcp", "hosts join"}
 """Verbs that print no object: a screen, a service's log, a patch, and a script."""
 _OF_FILES = {"orchestrate.run/1", "orchestrate.ci/1", "orchestrate.handover/1"}
 """What names the format of a file that is not for scripts."""
