@@ -46,7 +46,7 @@ def complete(shop: Shop, line: str) -> list[str]:
     [
         ("orchestrate sh", ["show"]),
         ("orchestrate migrate sta", ["status"]),
-        ("orchestrate hosts c", ["cordon"]),
+        ("orchestrate hosts c", ["certs", "cordon"]),
         ("orchestrate hosts status --state {state} ", ["latest", LATEST, OLDER]),
         ("orchestrate hosts drain --state {state} ", ["latest", LATEST, OLDER]),
         ("orchestrate status --state {state} ", ["latest", LATEST, OLDER]),
