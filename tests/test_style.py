@@ -78,6 +78,7 @@ def test_nothing_decides_by_the_text_of_a_notice_a_reason_or_an_id(modules: list
     assert find_text_decisions(modules, DECIDES_BY_TEXT) == []
 
 
+@pytest.mark.extended  # `make lint` measures the same
 def test_the_figures_of_the_style_guide_hold() -> None:
     assert [figure for figure in measure_tree(ROOT) if not figure.is_kept] == []
 

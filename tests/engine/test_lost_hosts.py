@@ -86,6 +86,7 @@ def test_a_goal_ends_the_same_at_whatever_calls_its_hosts_are_lost(monkeypatch: 
     check()
 
 
+@pytest.mark.extended
 async def test_a_migration_goes_on_in_other_workspaces_and_begins_again_where_nothing_else_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,10 +47,10 @@ def options_of(words: list[str]) -> set[str]:
     return {word.partition("=")[0] for word in words[4:] if word.startswith("--")}
 
 
-def test_the_service_joins_and_is_started_again_for_ever(unit: configparser.RawConfigParser) -> None:
+def test_the_service_joins_and_is_started_again_after_every_failure(unit: configparser.RawConfigParser) -> None:
     service = unit["Service"]
     assert options_of(shlex.split(service["ExecStart"])) == NEEDED
-    assert (service["Restart"], unit["Unit"]["StartLimitIntervalSec"]) == ("always", "0")
+    assert (service["Restart"], unit["Unit"]["StartLimitIntervalSec"]) == ("on-failure", "0")
     assert Path(shlex.split(service["ExecStart"])[0]).is_absolute()
 
 

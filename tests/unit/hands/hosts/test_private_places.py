@@ -41,6 +41,7 @@ async def join(yard: Any, store: Path, key: Path, tools: Path) -> Event:
     return events[-1]
 
 
+@pytest.mark.extended
 @pytest.mark.sandbox
 async def test_a_host_whose_key_or_store_lies_where_commands_may_read_is_refused(yard: Any, tmp_path: Path) -> None:
     tools, hidden, link = tmp_path / "tools", tmp_path / "hidden", tmp_path / "link"
