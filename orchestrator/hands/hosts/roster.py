@@ -96,8 +96,8 @@ class HostRoster:
             hello = await ask_host(link, messages.Greet())
             self._check_version(hello)
             host = JoinedHost(link, hello.slots, mark=self.get_mark(link.host))
-            for environment in self.environments.values():
-                await self._open_environment(host, environment)
+            while missing := [one for one in self.environments.values() if one.key not in host.senders]:
+                await self._open_environment(host, missing[0])
         except HostLost:
             return
         except (OrchestrateError, GitError, OSError, ValueError) as error:
@@ -155,11 +155,12 @@ class HostRoster:
             redactor=environment.redactor,
         )
 
-    async def lose_host(self, name: str, cause: HostLeaveCause, reason: str) -> None:
-        """Take a host off the roster, whatever it still had open."""
-        host = self.hosts.pop(name, None)
-        if host is None:
+    async def lose_host(self, name: str, cause: HostLeaveCause, reason: str, link: HostLink | None = None) -> None:
+        """Take a host off the roster, whatever it still had open; with a `link` only if it is still joined by that."""
+        host = self.hosts.get(name)
+        if host is None or (link is not None and host.link is not link):
             return
+        del self.hosts[name]
         await self.record(HostLeft(name=name, cause=cause, reason=reason, workspaces=host.workspaces))
         self._wake()
 

@@ -80,11 +80,11 @@ class SpreadHands:
                 continue
             if place.host == THIS_MACHINE:
                 return await self._open_on_this_machine(commit, purpose)
+            host = self._roster.hosts[place.host]
             try:
-                host = self._roster.hosts[place.host]
                 return await self._roster.open_workspace(host, self._key, commit, purpose.text)
-            except HostLost:
-                continue
+            except HostLost as lost:
+                await self._roster.lose_host(place.host, "lost", str(lost), host.link)
 
     async def _open_on_this_machine(self, commit: CommitId, purpose: Purpose) -> LocalWorkspace:
         self._opening_here += 1

@@ -157,13 +157,13 @@ class _HostListener:
         link.mark_lost(reason)
         self.pool.remove(address)
         self.waits.remove(address)
-        await self.roster.lose_host(link.host, "lost", link.reason or reason)
+        await self.roster.lose_host(link.host, "lost", link.reason or reason, link)
 
     async def close(self) -> None:
         """Send all hosts away, and end the scheduler."""
         for link in list(self.links.values()):
             link.mark_lost("the run's engine has ended")
-            await self.roster.lose_host(link.host, "closed", "")
+            await self.roster.lose_host(link.host, "closed", "", link)
         self.links.clear()
         await self.scheduler.close()
 

@@ -121,6 +121,19 @@ async def test_where_no_host_takes_work_it_waits_says_so_once_and_goes_on(yard: 
         assert "no host takes work" in told[0]
 
 
+@sandbox
+async def test_a_host_that_is_lost_while_it_is_admitted_is_left_at_the_first_workspace(
+    yard: Any, tmp_path: Path
+) -> None:
+    head = CommitId(yard.git("rev-parse", "HEAD"))
+    async with join(yard, tmp_path, "one", here=True) as joined:
+        joined.links[0].lose_host()  # and nobody says so
+        assert (await joined.hands.open_workspace(head, Purpose("test"))).host == ""
+        while "one" in joined.roster.hosts:
+            assert (await joined.hands.open_workspace(head, Purpose("test"))).host == ""
+        assert joined.left() == [("one", "lost")]
+
+
 PLACES = st.builds(
     Place,
     host=st.sampled_from(["", "a", "b", "c"]),
