@@ -1,4 +1,4 @@
-"""What a call to a host costs beside the same on this machine; part of `bench.hosts`, in a process of its own.
+"""Measure a call to a host beside the same on this machine; part of `bench.hosts`, in a process of its own.
 
     python -m bench.host_calls [CALLS]
 

@@ -37,12 +37,13 @@ class RunIn(Protocol):
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Try everything on all kinds; what asks for `hosts` on those that have some."""
+    """Try everything on all kinds; what asks for `hosts` or for `host_processes` on those that have some."""
     if "kind" not in metafunc.fixturenames:
         return
     chosen = []
     for name, kind in KINDS.items():
-        if kind.has_hosts or "hosts" not in metafunc.fixturenames:
+        is_fit = kind.has_processes or "host_processes" not in metafunc.fixturenames
+        if is_fit and (kind.has_hosts or "hosts" not in metafunc.fixturenames):
             chosen.append(pytest.param(kind, id=name, marks=kind.marks))
     metafunc.parametrize("kind", chosen, indirect=True, scope="module")
 

@@ -25,10 +25,6 @@ class HandsOptions:
 class HostControl(Protocol):
     """A test's power over the hosts of a kind that has some."""
 
-    @property
-    def are_processes(self) -> bool:
-        """True if each of them is a process of its own."""
-
     async def freeze_host(self, name: str) -> None:
         """Have a host answer nothing from now on; no call to it ends."""
 
@@ -50,11 +46,15 @@ OpenKind = Callable[[Yard, HandsOptions], AbstractAsyncContextManager[OpenedHand
 
 @dataclass(frozen=True)
 class HandsKind:
-    """One kind of hands. `marks` are those of all its tests; one that `has_hosts` is also tried with their loss."""
+    """One kind of hands. `marks` are those of all its tests; one that `has_hosts` is also tried with their loss.
+
+    If it `has_processes`, each of them is a process of its own, whose end ends what it has started.
+    """
 
     open_hands: OpenKind
     marks: tuple[Any, ...] = ()
     has_hosts: bool = False
+    has_processes: bool = False
 
 
 @asynccontextmanager
@@ -90,6 +90,6 @@ _LEFT_SOCKETS = pytest.mark.filterwarnings(
 KINDS = {
     "local": HandsKind(open_local_kind, (pytest.mark.extended,)),
     "fake": HandsKind(open_fake_kind, has_hosts=True),
-    "hosts": HandsKind(open_hosts_kind, (pytest.mark.slow, _LEFT_SOCKETS), has_hosts=True),
+    "hosts": HandsKind(open_hosts_kind, (pytest.mark.slow, _LEFT_SOCKETS), has_hosts=True, has_processes=True),
 }
 """`make test` tries commands, snapshots and losses on hosts in its own process, which have local hands behind them."""

@@ -51,7 +51,6 @@ class InProcessHosts:
 
     roster: HostRoster
     links: dict[str, FreezableLink] = field(default_factory=dict)
-    are_processes: bool = False
 
     async def freeze_host(self, name: str) -> None:
         self.links[name].freeze_host()
@@ -66,7 +65,6 @@ class ProcessHosts:
     """Implements `HostControl` for hosts that are processes."""
 
     processes: dict[str, HostProcess] = field(default_factory=dict)
-    are_processes: bool = True
 
     async def freeze_host(self, name: str) -> None:
         self.processes[name].freeze()

@@ -1,4 +1,4 @@
-"""What a command is on any kind of hands: started once, waited for in short waits, dead when that is said."""
+"""Commands on any kind of hands: started once, waited for in short waits, dead when that is said."""
 
 import hashlib
 import random

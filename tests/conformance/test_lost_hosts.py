@@ -35,6 +35,12 @@ def hosts(opened: OpenedHands) -> HostControl:
     return opened.hosts
 
 
+@pytest.fixture
+def host_processes(hosts: HostControl) -> HostControl:
+    """The hosts of a kind whose hosts are processes of their own."""
+    return hosts
+
+
 async def open_on_both(hands: Hands, head: CommitId) -> tuple[Workspace, Workspace]:
     """Return two workspaces that are on two hosts."""
     one = await hands.open_workspace(head, Purpose("one"))
@@ -220,12 +226,11 @@ async def test_nothing_of_a_snapshot_that_was_cut_off_is_left(
 
 @pytest.mark.extended
 async def test_what_is_left_of_a_lost_host_s_commands_dies(
-    opened: OpenedHands, hosts: HostControl, head: CommitId, nap: str, living: Callable[[str], list[int]]
+    opened: OpenedHands, host_processes: HostControl, head: CommitId, nap: str, living: Callable[[str], list[int]]
 ) -> None:
-    if not hosts.are_processes:
-        pytest.skip("this process, in which such a host lives, lives on")
     workspace, _ = await open_on_both(opened.hands, head)
     await workspace.start_command("call", ShellCommand(line=f"(setsid sleep {nap} &) ; sleep {nap}", timeout_s=300))
     await wait_until(lambda: len(living(nap)) >= 2, 60)
-    await hosts.lose_host(workspace.host)
+    await host_processes.lose_host(workspace.host)
     await wait_until(lambda: living(nap) == [], 5)
+    assert living(nap) == []

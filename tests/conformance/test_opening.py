@@ -1,4 +1,4 @@
-"""What a workspace of any kind of hands is at first, what its commands see, and what is left of it."""
+"""Workspaces of any kind of hands: at first, as their commands see them, and when they are closed."""
 
 from collections.abc import Callable
 from typing import Any

@@ -100,7 +100,7 @@ async def test_whoever_gives_up_listening_loses_nothing(workspace: Workspace) ->
 
 
 async def test_whoever_gives_up_speaking_hinders_nobody(workspace: Workspace) -> None:
-    """How much of what was given up arrives is open; what is sent later does, and behind it."""
+    """Any part of what was given up may arrive; what is sent later does, and behind it."""
     line = "until test -e go; do sleep 0.02; done; tr -d x; echo over"
     pipes = await workspace.open_process("p", ShellCommand(line=line))
     for _ in range(2):

@@ -35,7 +35,7 @@ def _can_leave(state: RunState, event: hosts.HostLeft) -> bool:
 
 def close_hosts(state: RunState, _event: EngineStarted, at: datetime) -> None:
     """Record that hosts of the engine before are gone: each joins the new one, if it still lives."""
-    for record in state.hosts.present:
+    for record in state.hosts.list_present():
         state.hosts.records[record.name] = record.record_leave("closed", ENGINE_ENDED, at)
 
 

@@ -47,7 +47,7 @@ class HostRecord(FrozenModel):
         return self.status in PRESENT_STATUSES
 
     @property
-    def since(self) -> datetime | None:
+    def status_since(self) -> datetime | None:
         """The time at which it joined last; of a host that has left, when it did."""
         return self.joined_at if self.is_present else self.left_at or self.joined_at
 

@@ -23,9 +23,8 @@ class HostTable:
     planner_hosts: dict[TaskId, str] = field(default_factory=dict)
     """By task, the host of its planner's latest workspace."""
 
-    @property
-    def present(self) -> list[HostRecord]:
-        """The hosts that are joined now."""
+    def list_present(self) -> list[HostRecord]:
+        """Return the hosts that are joined now."""
         return [record for record in self.records.values() if record.is_present]
 
     def find_check_host(self, key: str) -> str:

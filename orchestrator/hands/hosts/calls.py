@@ -109,7 +109,7 @@ class SendInput(WorkspaceRequest[DoneReply], call="send-input", reply=DoneReply)
 
 
 class ReceivedOutput(HostReply):
-    """What a program has printed; None while there is nothing yet, no bytes at its end."""
+    """The output of a program; None while there is nothing yet, no bytes at its end."""
 
     content: Content | None = None
 

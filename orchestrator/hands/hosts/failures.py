@@ -34,17 +34,13 @@ def build_failure(error: Exception) -> Failure:
     return Failure(kind="environment", text=f"{type(error).__name__}: {error}")
 
 
-def raise_failure(failure: Failure, host: str) -> None:
-    """Raise the error that a host told of, as if it had come up here.
-
-    Raises:
-        OrchestrateError, ValueError: always.
-    """
+def build_error(failure: Failure, host: str) -> Exception:
+    """Return the error that a host told of, as if it had come up here."""
     if failure.kind == "unknown-call":
-        raise ValueError(failure.text)
+        return ValueError(failure.text)
     if failure.kind == "too-large":
-        raise EnvironmentProblem(f"No snapshot could be taken on host {host}.") from SnapshotTooLarge(failure.text)
-    for kind, error_type in _KINDS:
-        if kind == failure.kind:
-            is_host_trouble = kind in ("environment", "usage")
-            raise error_type(f"host {host}: {failure.text}" if is_host_trouble else failure.text)
+        problem = EnvironmentProblem(f"No snapshot could be taken on host {host}.")
+        problem.__cause__ = SnapshotTooLarge(failure.text)
+        return problem
+    is_host_trouble = failure.kind in ("environment", "usage")
+    return dict(_KINDS)[failure.kind](f"host {host}: {failure.text}" if is_host_trouble else failure.text)

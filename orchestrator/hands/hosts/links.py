@@ -3,7 +3,7 @@
 from typing import Protocol, TypeVar
 
 from orchestrator.hands.hosts import messages
-from orchestrator.hands.hosts.failures import raise_failure
+from orchestrator.hands.hosts.failures import build_error
 
 R = TypeVar("R", bound=messages.HostReply)
 
@@ -40,5 +40,5 @@ async def ask_host(link: HostLink, request: messages.HostRequest[R]) -> R:
     text = await link.ask_text(messages.encode_message(request), is_wait=request.is_wait)
     reply = messages.decode_reply(text, request.reply_type)
     if isinstance(reply, messages.Failure):
-        raise_failure(reply, link.host)
+        raise build_error(reply, link.host)
     return reply  # type: ignore[return-value]  # of the type that the request names

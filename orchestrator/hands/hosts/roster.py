@@ -12,7 +12,7 @@ from orchestrator.domain.event.hosts import HostJoined, HostLeft
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.hosts.record import HostLeaveCause, HostMark
 from orchestrator.domain.ids import CommitId
-from orchestrator.errors import EnvironmentProblem, HostLost, OrchestrateError, UsageProblem
+from orchestrator.errors import HostLost, OrchestrateError, UsageProblem
 from orchestrator.hands.hosts import messages
 from orchestrator.hands.hosts.borrowed_sender import BorrowedContent
 from orchestrator.hands.hosts.code_sender import CodeSender
@@ -21,6 +21,7 @@ from orchestrator.hands.hosts.placement import Place
 from orchestrator.hands.hosts.probe import PROBE, describe_difference
 from orchestrator.hands.hosts.remote_workspace import RemoteWorkspace
 from orchestrator.hands.policy import SandboxGrant
+from orchestrator.hands.refusals import convert_host_errors
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.errors import GitError
 from worktrees.repositories.repository import GitRepository
@@ -33,7 +34,7 @@ _NO_HOST = (
 
 @dataclass(frozen=True)
 class SharedEnvironment:
-    """What every host needs to stand in for this machine: the code, the grant, and what workspaces borrow.
+    """The things that every host needs to stand in for this machine: the code, the grant, and what workspaces borrow.
 
     `key` names the environment and `mirror` the repository, `commits` are what the first workspaces are opened at,
     `place` is a directory for files under way, and `logs` one for outputs. `probe` is what the probe prints in a
@@ -135,12 +136,10 @@ class HostRoster:
         environment, sender = self.environments[key], host.senders[key]
         host.workspaces += 1
         try:
-            await sender.send_objects(commit)
+            with convert_host_errors(f"The code could not be sent to host {host.link.host}"):
+                await sender.send_objects(commit)
             asked = messages.OpenWorkspace(environment=key, commit=commit, purpose=purpose)
             opened = await ask_host(host.link, asked)
-        except GitError as error:
-            await self._release(host)
-            raise EnvironmentProblem(f"the code could not be sent to host {host.link.host}: {error}") from error
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._release(host)

@@ -188,7 +188,7 @@ class RunReport(RunFields, schema="orchestrate.run-report/1"):
         return self.prs
 
     @property
-    def machines(self) -> list[MachineRow]:
+    def host_rows(self) -> list[MachineRow]:
         """The machines that carried the run; none where no host joined it."""
         if self.hosts is None:
             return []

@@ -23,8 +23,7 @@ class HostWork(ReadModel):
     check: str = ""
     purpose: str = ""
 
-    @property
-    def text(self) -> str:
+    def describe_work(self) -> str:
         """Return `parser attempt 2`, `planning root` or `gate for parser attempt 1`."""
         match self.kind:
             case "attempt":
@@ -35,7 +34,7 @@ class HostWork(ReadModel):
 
 
 class HostLoad(ReadModel):
-    """What one machine carries: `attempts` that worked there, runs of `checks` that ended there, and what is `open`."""
+    """The load of one machine: `attempts` that worked there, runs of `checks` that ended there, and what is `open`."""
 
     attempts: int = 0
     checks: int = 0

@@ -40,7 +40,7 @@ def _build_cells(host: HostEntry, now: datetime) -> tuple[str, ...]:
 
 
 def _build_load_cells(load: HostLoad) -> tuple[str, str, str]:
-    work = [to_one_line(one.text) for one in load.open]
+    work = [to_one_line(one.describe_work()) for one in load.open]
     return str(load.attempts), str(load.checks), join_limited(work, _SHOWN_WORK)
 
 

@@ -52,7 +52,7 @@ def _build_entry(record: HostRecord, load: HostLoad) -> HostEntry:
         slots=record.slots,
         address=record.address,
         version=record.version,
-        since=record.since.isoformat() if record.since else None,
+        since=record.status_since.isoformat() if record.status_since else None,
         reason=record.reason,
         losses=record.losses,
         attempts=load.attempts,

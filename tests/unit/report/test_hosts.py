@@ -45,7 +45,7 @@ def test_what_each_host_carries_is_counted_and_what_is_open_there_is_named(state
     first, lost = summary.hosts
     assert summary.slots == 8
     assert (first.name, first.status, first.attempts, first.checks, first.losses) == ("build-1", "ready", 1, 1, 0)
-    assert [work.text for work in first.open] == ["index attempt 1", "gate for parser attempt 1"]
+    assert [work.describe_work() for work in first.open] == ["index attempt 1", "gate for parser attempt 1"]
     assert (lost.status, lost.attempts, lost.losses, lost.open) == ("lost", 1, 1, ())
     assert (summary.this_machine.attempts, summary.this_machine.checks) == (1, 0)
 

@@ -35,7 +35,7 @@ AUTHORITY_DAYS = 3_650
 PEER_DAYS = 365
 
 _CLOCK_SKEW = timedelta(minutes=10)
-"""How much slower the clock of another machine may be when it gets a certificate that was just made."""
+"""The lag that the clock of another machine may have when it gets a certificate that was just made."""
 _PEER_USES = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 _UNUSED = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only")
 

@@ -24,6 +24,7 @@ from orchestrator.hands.hosts import messages
 from orchestrator.hands.hosts.certificates.files import CertificateFiles
 from orchestrator.hands.hosts.links import ask_host
 from orchestrator.hands.hosts.network.dask_link import DaskLink
+from orchestrator.hands.hosts.network.dask_settings import SHARED_SETTINGS
 from orchestrator.hands.hosts.roster import HostRoster
 from orchestrator.ports.background_tasks import run_background_tasks
 
@@ -36,12 +37,7 @@ _SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.worker-ttl": "3600s",  # hosts are asked by ourselves
-    "distributed.comm.timeouts.tcp": "30s",
-    "distributed.comm.timeouts.connect": "10s",
-    "distributed.comm.retry.count": 0,
-    "distributed.admin.tick.limit": "1h",
-    "distributed.admin.tick.interval": "10s",  # 20 ms by default: two hundredths of a core for nothing
-    "distributed.admin.system-monitor.interval": "60s",
+    **SHARED_SETTINGS,
 }
 
 

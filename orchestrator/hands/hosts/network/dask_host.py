@@ -15,6 +15,7 @@ from orchestrator.hands.hosts.agent.host_store import HostStore
 from orchestrator.hands.hosts.certificates.files import CertificateFiles
 from orchestrator.hands.hosts.network.dask_brain import build_security, stop_http_server
 from orchestrator.hands.hosts.network.dask_link import HANDLER
+from orchestrator.hands.hosts.network.dask_settings import SHARED_SETTINGS
 from orchestrator.hands.hosts.network.tls_trial import require_brain
 
 _PAUSE_S = 0.3
@@ -26,12 +27,7 @@ _SETTINGS = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
     "distributed.worker.profile.enabled": False,
-    "distributed.comm.timeouts.tcp": "30s",
-    "distributed.comm.timeouts.connect": "10s",
-    "distributed.comm.retry.count": 0,
-    "distributed.admin.tick.limit": "1h",
-    "distributed.admin.tick.interval": "10s",  # 20 ms by default: two hundredths of a core for nothing
-    "distributed.admin.system-monitor.interval": "60s",
+    **SHARED_SETTINGS,
 }
 
 
