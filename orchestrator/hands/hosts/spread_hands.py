@@ -9,6 +9,7 @@ from secrets import token_hex
 
 from anyio import to_thread
 
+from orchestrator.domain.hosts.record import THIS_MACHINE
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.errors import HostLost
@@ -22,8 +23,6 @@ from orchestrator.hands.policy import SandboxGrant, SandboxPolicy
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import ShellCommand, Workspace
 from worktrees.safety.private_directory import create_private_directory
-
-THIS_MACHINE = ""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from orchestrator.domain.hosts.record import HOST_NAME_PATTERN
 from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.errors import UsageProblem
 
@@ -27,7 +28,7 @@ PRIVATE_DIRECTORY_MODE = 0o700
 
 _BRAIN_DNS = "brain.orchestrate.internal"
 _HOST_DNS = ".host.orchestrate.internal"
-_HOST_NAME = compile_lazily(r"[a-z0-9][a-z0-9-]{0,40}")
+_HOST_NAME = compile_lazily(HOST_NAME_PATTERN)
 
 
 @dataclass(frozen=True)

@@ -91,3 +91,28 @@ async def test_a_snapshot_is_not_fetched_again_where_a_command_wrote_nothing(yar
         await workspace.close()
     fetched = [text for text in links[0].requests if '"call": "take-snapshot"' in text]
     assert len(fetched) == 2
+
+
+async def test_what_a_workspace_borrows_of_the_checkout_is_there_on_a_host_and_comes_once(
+    yard: Any, tmp_path: Path
+) -> None:
+    yard.commit({".gitignore": "node_modules\n.venv\n"})
+    program = yard.repo / "node_modules" / ".bin" / "tool"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho from the checkout\n")
+    program.chmod(0o755)
+    (yard.repo / "node_modules" / "latest").symlink_to(".bin/tool")
+    head, copies = CommitId(yard.git("rev-parse", "HEAD")), list[tuple[str, int]]()
+    for _ in range(2):
+        events: list[Event] = []
+        async with spread(yard, tmp_path, events) as hands:
+            assert [type(event) for event in events] == [HostJoined], events
+            workspace = await hands.open_workspace(head, Purpose("test"))
+            result, printed = await run_and_read(workspace, ShellCommand(line="tool; cat node_modules/latest"))
+            assert (result.exit_code, printed.splitlines()[0]) == (0, "from the checkout"), printed
+            taken = await workspace.take_snapshot("kept", "refs/test/kept")
+            assert taken.tree == yard.git("rev-parse", f"{head}^{{tree}}")
+            await workspace.close()
+        [copy] = (tmp_path / "host" / "borrowed").iterdir()
+        copies.append((copy.name, copy.stat().st_ino))
+    assert copies[0] == copies[1]
