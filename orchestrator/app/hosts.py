@@ -7,6 +7,7 @@ from pathlib import Path
 
 from orchestrator import __version__
 from orchestrator.app.host_certificates import require_host_certificates
+from orchestrator.config.addresses import parse_host_port
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.hosts import HostMarked
@@ -48,7 +49,7 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
         raise ValueError("no address is configured at which hosts could join")
     from orchestrator.hands.hosts.network.dask_brain import ListenOptions, listen_for_hosts
 
-    host, _, port = settings.listen.rpartition(":")
+    host, port = parse_host_port(settings.listen)
 
     async def record_event(event: Event) -> None:
         await journal.append(event)
@@ -58,7 +59,7 @@ async def open_host_connections(config: Config, journal: Journal) -> AsyncIterat
         return "cordoned" if name in known and known[name].is_kept_off else "ready"
 
     roster = HostRoster(__version__, record_event, get_mark)
-    options = ListenOptions(host, int(port), files, settings.lost_after_s)
+    options = ListenOptions(host, port, files, settings.lost_after_s)
     async with listen_for_hosts(options, roster) as address, run_background_tasks() as tasks:
 
         def follow_marks(recorded: RecordedEvent) -> None:

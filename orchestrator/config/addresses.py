@@ -10,9 +10,28 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 _HOST_PORT = compile_lazily(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 
 
-def _check_host_port(text: str) -> str:
-    if _HOST_PORT.fullmatch(text) is None:
+_MAX_PORT = 65_535
+
+
+def parse_host_port(text: str) -> tuple[str, int]:
+    """Return the host, without the brackets of an IPv6 address, and the port of `HOST:PORT`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    host, _, port = text.rpartition(":")
+    if _HOST_PORT.fullmatch(text) is None or int(port) > _MAX_PORT:
         raise ValueError(f"{text!r} is no HOST:PORT, such as packages.example:443")
+    return host.strip("[]"), int(port)
+
+
+def format_host_port(host: str, port: int) -> str:
+    """Return `HOST:PORT`, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _check_host_port(text: str) -> str:
+    parse_host_port(text)
     return text
 
 

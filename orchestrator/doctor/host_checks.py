@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from orchestrator.config.addresses import parse_host_port
 from orchestrator.doctor.finding import DoctorFinding
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.hosts.extra import require_hosts_extra
@@ -72,11 +73,8 @@ def _bind_address(listen: str) -> None:
         OSError: it is not an address of this machine, or not free.
         ValueError: there is no number of a port.
     """
-    address, _, number = listen.rpartition(":")
-    port = int(number)
-    if not address or not 0 <= port < 2**16:
-        raise ValueError(listen)
-    found = socket.getaddrinfo(address.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    address, port = parse_host_port(listen)
+    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, place = found[0]
     with socket.socket(family, kind, protocol) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

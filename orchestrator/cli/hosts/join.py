@@ -9,6 +9,7 @@ import click
 
 from orchestrator import __version__
 from orchestrator.cli.arguments import DIRECTORY
+from orchestrator.config.addresses import parse_host_port
 from orchestrator.domain.hosts.record import HOST_NAME_PATTERN
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.execution.command_slots import count_command_slots
@@ -35,9 +36,10 @@ def join_command(
     \b
     orchestrate hosts join brain.example:8786 --certs ~/hosts/build1 --slots 8
     """
-    host, _, digits = address.rpartition(":")
-    if not host or not digits.isdigit():
-        raise UsageProblem(f"{address!r} is no address with a port, such as brain.example:8786")
+    try:
+        brain_host, brain_port = parse_host_port(address)
+    except ValueError as error:
+        raise UsageProblem(f"{address!r} is no address with a port, such as brain.example:8786") from error
     name = name or _find_machine_name()
     if not re.fullmatch(HOST_NAME_PATTERN, name):
         raise UsageProblem(f"{name!r} is no name for a host: small letters, digits and dashes; give one with --name")
@@ -48,7 +50,7 @@ def join_command(
     from orchestrator.hands.hosts.certificates.checking import load_certificates
     from orchestrator.hands.hosts.network.dask_host import JoinOptions, serve_brains
 
-    options = JoinOptions(host, int(digits), load_certificates(certs, "host"), port, own_address)
+    options = JoinOptions(brain_host, brain_port, load_certificates(certs, "host"), port, own_address)
     identity = HostIdentity(name, slots or count_command_slots(None), __version__)
     store = HostStore((state or find_hosts_directory() / name).absolute())
     require_hidden_place(options.certificates.key, "--certs")

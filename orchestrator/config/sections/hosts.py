@@ -1,9 +1,10 @@
 """The settings of hosts: machines beside this one whose commands a run uses."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from orchestrator.config.addresses import HostPort
 from orchestrator.domain.frozen_model import FrozenModel
 
 MIN_LOST_AFTER_S = 5.0
@@ -16,7 +17,7 @@ class HostsSettings(FrozenModel):
     A host that has told nothing for `lost_after_s` seconds is lost.
     """
 
-    listen: Annotated[str, Field(pattern=r"^(\S+:[0-9]{1,5})?$")] = ""
+    listen: HostPort | Literal[""] = ""
     certs: str = ""
     use_this_machine: bool = True
     lost_after_s: Annotated[float, Field(ge=MIN_LOST_AFTER_S, le=3_600)] = 15.0

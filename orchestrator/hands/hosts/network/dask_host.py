@@ -9,6 +9,7 @@ import dask
 from distributed import Worker
 from distributed.comm.core import CommClosedError
 
+from orchestrator.config.addresses import format_host_port
 from orchestrator.errors import HostLost, UsageProblem
 from orchestrator.hands.hosts.agent.host_agent import HostAgent, HostIdentity
 from orchestrator.hands.hosts.agent.host_store import HostStore
@@ -41,6 +42,11 @@ class JoinOptions:
     port: int = 0
     address: str | None = None
 
+    @property
+    def brain_place(self) -> str:
+        """The address of the brain, with its port."""
+        return format_host_port(self.brain_host, self.brain_port)
+
 
 async def serve_brains(
     options: JoinOptions, identity: HostIdentity, store: HostStore, say: Callable[[str], None]
@@ -52,13 +58,12 @@ async def serve_brains(
     """
     dask.config.set(_SETTINGS)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    place = f"{options.brain_host}:{options.brain_port}"
     store.remove_uploads()
     is_waiting = False
     while True:
         if not await require_brain(options.brain_host, options.brain_port, options.certificates):
             if not is_waiting:
-                say(f"waiting for a run at {place}")
+                say(f"waiting for a run at {options.brain_place}")
             is_waiting = True
             await anyio.sleep(_PAUSE_S)
             continue
@@ -83,7 +88,7 @@ async def _serve_one_brain(
         try:
             async with _build_worker(options, agent) as worker:
                 stop_http_server(worker)
-                say(f"joined {options.brain_host}:{options.brain_port} as {identity.name}")
+                say(f"joined {options.brain_place} as {identity.name}")
                 silent_s = await _wait_for_end(worker, agent)
                 await agent.close()
             if silent_s is not None:
@@ -105,7 +110,7 @@ async def _serve_one_brain(
 def _build_worker(options: JoinOptions, agent: HostAgent) -> Worker:
     """Return a worker that answers to our own requests, and is not started yet."""
     worker = Worker(
-        f"tls://{options.brain_host}:{options.brain_port}",
+        f"tls://{options.brain_place}",
         name=agent.identity.name,
         nthreads=1,
         memory_limit=0,
