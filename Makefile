@@ -33,30 +33,8 @@ lint: $(STAMP)
 	$(BIN)/python -m tools.measure_style
 
 bench: $(STAMP) bench-peers
-	$(BIN)/python -m bench.startup
-	$(BIN)/python -m bench.runs
-	$(BIN)/python -m bench.first_call
-	$(BIN)/python -m bench.step
-	$(BIN)/python -m bench.journal
-	$(BIN)/python -m bench.resume
-	$(BIN)/python -m bench.many_tasks
-	$(BIN)/python -m bench.hands
-	$(BIN)/python -m bench.hosts
-	$(BIN)/python -m bench.watch
-	$(BIN)/python -m bench.workspace
-	$(BIN)/python -m bench.churn
-	$(BIN)/python -m bench.verdicts --rounds 1
-	$(BIN)/python -m bench.migrate
-	CANDIDATES=200 $(BIN)/python -m bench.flakes
-	$(BIN)/python -m bench.goal
-	CANDIDATES=100 $(BIN)/python -m bench.landing
-	$(BIN)/python -m bench.queue
-	$(BIN)/python -m bench.map
-	$(BIN)/python -m bench.code_mode
-	$(BIN)/python -m bench.telemetry
-	$(BIN)/python -m bench.tui
+	$(BIN)/python -m bench
 
-# The other harnesses that ours is measured against.
 bench-peers: .venv-peers/.installed
 
 .venv-peers/.installed: bench/requirements.txt | system
@@ -84,27 +62,7 @@ servers: .venv-servers/.installed
 
 # All at full size; takes hours, on a machine that does nothing else.
 bench-full: $(STAMP) bench-peers
-	$(BIN)/python -m bench.startup
-	$(BIN)/python -m bench.runs
-	FULL=1 $(BIN)/python -m bench.step
-	FULL=1 $(BIN)/python -m bench.first_call
-	FULL=1 $(BIN)/python -m bench.workspace
-	FULL=1 $(BIN)/python -m bench.churn
-	$(BIN)/python -m bench.resume
-	TASKS=100,1000,10000 $(BIN)/python -m bench.many_tasks
-	BENCH_EVENTS=1000000 $(BIN)/python -m bench.journal
-	$(BIN)/python -m bench.hands
-	FULL=1 $(BIN)/python -m bench.hosts
-	$(BIN)/python -m bench.watch
-	$(BIN)/python -m bench.verdicts
-	$(BIN)/python -m bench.migrate
-	$(BIN)/python -m bench.flakes
-	TASKS=1000 WORKERS=32 AGENTS=256 TURNS=40 $(BIN)/python -m bench.goal
-	$(BIN)/python -m bench.landing
-	FULL=1 $(BIN)/python -m bench.queue
-	$(BIN)/python -m bench.map
-	$(BIN)/python -m bench.code_mode
-	$(BIN)/python -m bench.tui
+	$(BIN)/python -m bench --full
 
 setup: node terminal $(STAMP)
 

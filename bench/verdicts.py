@@ -9,6 +9,7 @@ as long as the gate alone until a reviewer is asked, by the medians.
 """
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -72,7 +73,7 @@ def main() -> None:
     """Measure, print, judge."""
     options = argparse.ArgumentParser()
     options.add_argument("--tests", type=int, default=3_200)
-    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--rounds", type=int, default=int(os.environ.get("ROUNDS", "3")))
     given = options.parse_args()
     samples: dict[str, list[float]] = defaultdict(list)
     for _ in range(given.rounds):
