@@ -16,23 +16,29 @@ def is_object_id(*names: str) -> bool:
 
 
 class ImmutableCache(Generic[_Key, _Value]):
-    """The latest answers to questions whose answers cannot change, at most `capacity` of them."""
+    """The latest answers to questions whose answers cannot change; their sizes together are at most `capacity`."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._values: OrderedDict[_Key, _Value] = OrderedDict()
+        self._size = 0
+        self._values: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
 
     def get_value(self, key: _Key) -> _Value | None:
         """Return the answer, None if it is not known."""
-        value = self._values.get(key)
-        if value is not None:
-            self._values.move_to_end(key)
-        return value
-
-    def store_value(self, key: _Key, value: _Value) -> _Value:
-        """Keep an answer in place of the one that was used longest ago, and return it."""
-        self._values[key] = value
+        kept = self._values.get(key)
+        if kept is None:
+            return None
         self._values.move_to_end(key)
-        if len(self._values) > self._capacity:
-            self._values.popitem(last=False)
+        return kept[0]
+
+    def store_value(self, key: _Key, value: _Value, size: int = 1) -> _Value:
+        """Keep an answer in place of those that were used longest ago, and return it; one that is too large is not."""
+        if size > self._capacity:
+            return value
+        _, before = self._values.pop(key, (value, 0))
+        self._values[key] = (value, size)
+        self._size += size - before
+        while self._size > self._capacity:
+            _, (_, oldest) = self._values.popitem(last=False)
+            self._size -= oldest
         return value

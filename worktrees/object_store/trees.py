@@ -1,5 +1,6 @@
 """Trees and blobs: list, read, write, replace. Nothing here needs a worktree."""
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,11 @@ from worktrees.records import split_records
 
 _trees: ImmutableCache[tuple[Path, str], str] = ImmutableCache(4096)
 """The trees of commits."""
+_MOST_LISTED = 200_000
+"""Files in all listings that are kept: some 60 MB."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TreeEntry:
     """One file of a tree: `mode` as in `100644`, `kind` `blob` or `commit` (a submodule).
 
@@ -28,8 +31,24 @@ class TreeEntry:
     size: int | None
 
 
+_listings: ImmutableCache[tuple[Path, str], tuple[TreeEntry, ...]] = ImmutableCache(_MOST_LISTED)
+"""The files of whole trees: every judge of a candidate lists the candidate and its base."""
+
+
 async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[TreeEntry, ...]:
     """List the files of a tree in git's order; only those that are, or lie below, one of `paths` if any are given."""
+    if paths or not is_object_id(treeish):
+        return await _list_entries(git, treeish, paths)
+    key = (git.git_dir, treeish)
+    known = _listings.get_value(key)
+    if known is None:
+        known = await _list_entries(git, treeish)
+        if all(entry.size is not None or entry.kind != "blob" for entry in known):  # else it may be mended
+            _listings.store_value(key, known, len(known))
+    return known
+
+
+async def _list_entries(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[TreeEntry, ...]:
     listing = await git.run_text("ls-tree", "-r", "-z", "--long", "--full-tree", treeish, "--", *paths)
     return tuple(map(_parse_entry, split_records(listing)))
 
@@ -37,7 +56,7 @@ async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[
 def _parse_entry(record: str) -> TreeEntry:
     meta, _, path = record.partition("\t")
     mode, kind, oid, size = meta.split()
-    return TreeEntry(path, mode, kind, oid, int(size) if size.isdecimal() else None)
+    return TreeEntry(path, sys.intern(mode), sys.intern(kind), oid, int(size) if size.isdecimal() else None)
 
 
 async def list_files_named(git: Git, treeish: str, names: Collection[str]) -> tuple[str, ...]:

@@ -13,13 +13,16 @@ from orchestrator.judge.gate_files.ci_commands import is_ci_configuration, itera
 from orchestrator.judge.gate_files.command_lines import join_path
 from orchestrator.judge.gate_files.finder import GateFileFinder, fold_path, iterate_imported_names
 from worktrees.git import Git
-from worktrees.object_store.trees import TreeEntry, list_tree, read_entry_contents
+from worktrees.object_store.object_ids import ImmutableCache
+from worktrees.object_store.trees import TreeEntry, list_tree, read_blobs, read_entry_contents
 
 _HOPS = 3
 """The number of steps over which files are followed that name others."""
 _MOST_BYTES = 256 * 1024
 _MOST_READ = 500
 _Named = Mapping[str, frozenset[str]]
+_imported_names: ImmutableCache[str, frozenset[str]] = ImmutableCache(20_000)
+"""What tests import, by the ids of their contents."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,7 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
     git = context.repository.git
     tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
     links = await _read_links(git, tree)
-    tests = await _read_small_files(git, [entry for path, entry in tree.items() if is_test_path(path)])
-    imported = frozenset(name for test in tests.values() for name in iterate_imported_names(test))
+    imported = await _read_imported_names(git, [entry for path, entry in tree.items() if is_test_path(path)])
     reader = GateFileFinder(tree, imported, links)
     checks = [check.run for check in context.gate.checks]
     named = await _follow_names(git, reader, tree, [*checks, *_other_commands(context)])
@@ -51,6 +53,20 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
     taken = set().union(*map(added.find_named_files, checks)) - tree.keys()
     folded = frozenset(map(fold_path, (*named, *taken)))
     return GateFiles(folded, await _find_files_of_ci(git, reader, tree))
+
+
+async def _read_imported_names(git: Git, tests: Sequence[TreeEntry]) -> frozenset[str]:
+    """Return the names that tests import; a file is looked at once, whatever commits it is in."""
+    read = _choose_small_files(tests)
+    fresh = [entry for entry in read if _imported_names.get_value(entry.oid) is None]
+    contents = await read_blobs(git, [entry.oid for entry in fresh])
+    await to_thread.run_sync(_find_imported_names, contents)
+    return frozenset().union(*(_imported_names.get_value(entry.oid) or () for entry in read))
+
+
+def _find_imported_names(contents: Mapping[str, bytes]) -> None:
+    for oid, test in contents.items():
+        _imported_names.store_value(oid, frozenset(iterate_imported_names(test)))
 
 
 async def _find_files_of_ci(git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
@@ -104,8 +120,11 @@ def _join_named(found: Iterator[_Named]) -> _Named:
 
 async def _read_small_files(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
     """Return path → content of those that are not too large, as many as are read at all."""
-    small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
-    return await read_entry_contents(git, small)
+    return await read_entry_contents(git, _choose_small_files(entries))
+
+
+def _choose_small_files(entries: Sequence[TreeEntry]) -> Sequence[TreeEntry]:
+    return [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
 
 
 async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:

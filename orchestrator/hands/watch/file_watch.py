@@ -145,12 +145,13 @@ def _join_path(folder: str, name: str) -> str:
 
 
 def _read_tree(root: Path, excluded: Collection[str]) -> _Tree:
-    tree, waiting = _Tree(), [""]
+    tree, waiting, top = _Tree(), [""], f"{root}/"
     while waiting:
         folder = waiting.pop()
         tree.folders.append(folder)
-        for entry in _list_entries(root / folder):
-            path = _join_path(folder, entry.name)
+        before = f"{folder}/" if folder else ""
+        for entry in _list_entries(top + folder):
+            path = before + entry.name
             if entry.name in _UNWATCHED or path in excluded:
                 continue
             if entry.is_dir(follow_symlinks=False):
@@ -161,17 +162,17 @@ def _read_tree(root: Path, excluded: Collection[str]) -> _Tree:
     return tree
 
 
-def _list_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _list_entries(folder: str) -> Iterator[os.DirEntry[str]]:
     with suppress(OSError), os.scandir(folder) as entries:
         yield from entries
 
 
 def _find_changed(root: Path, stamps: dict[str, _Stamp]) -> set[str]:
     """Return the files that are gone, or not the same any more."""
-    changed = set()
+    changed, top = set(), f"{root}/"
     for path, stamp in stamps.items():
         try:
-            status = os.lstat(root / path)
+            status = os.lstat(top + path)
         except OSError:
             changed.add(path)
             continue

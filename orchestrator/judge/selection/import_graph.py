@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from posixpath import normpath
 
+import anyio
 from anyio import to_thread
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -36,6 +37,7 @@ _TOKEN = compile_lazily(
 
 
 PYTHON_SUFFIXES = (".py", ".pyi")
+_READ = SCRIPT_SUFFIXES.union(PYTHON_SUFFIXES)
 _CODE_BYTES = 1024 * 1024
 _FILE_MODES = frozenset({"100644", "100755"})
 
@@ -147,13 +149,16 @@ class SourceImports:
     paths: tuple[str, ...] = ()
 
 
+_NO_IMPORTS = SourceImports()
+
+
 def read_source_imports(path: str, content: bytes) -> SourceImports:
     """Return what a source imports; nothing for other languages, and for files that do not parse."""
     if path.endswith(PYTHON_SUFFIXES):
         return SourceImports(statements=list_import_statements(content))
-    if PurePosixPath(path).suffix in SCRIPT_SUFFIXES:
+    if _find_suffix(path) in SCRIPT_SUFFIXES:
         return SourceImports(paths=list_script_imports(content))
-    return SourceImports()
+    return _NO_IMPORTS
 
 
 def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
@@ -164,17 +169,45 @@ def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
 
 def connect_imports(sources: Mapping[str, SourceImports]) -> ImportGraph:
     """Return the imports among these files."""
-    paths = sorted(sources)
-    modules = ModuleIndex([path for path in paths if path.endswith(PYTHON_SUFFIXES)])
-    packages: dict[str, set[str]] = defaultdict(set)
-    imports: dict[str, frozenset[str]] = {}
-    for path in paths:
-        found, through = resolve_python_imports(path, sources[path].statements, modules)
-        for package in through - found:
-            packages[package].add(path)
-        found |= resolve_script_imports(path, sources[path].paths, sources)
-        imports[path] = frozenset(found - {path})
-    return ImportGraph(imports, {path: frozenset(others - {path}) for path, others in packages.items()})
+    return _ConnectedSources(sources).build_graph()
+
+
+class _ConnectedSources:
+    """What each of these files imports, and the package files that this runs beside them.
+
+    What is known from `earlier` sources is not looked up again, as long as no file has come or gone: a name may mean
+    another file then.
+    """
+
+    def __init__(self, sources: Mapping[str, SourceImports], earlier: "_ConnectedSources | None" = None) -> None:
+        self._sources: Mapping[str, SourceImports] = sources
+        known = earlier if earlier is not None and earlier._sources.keys() == sources.keys() else None
+        self._modules: ModuleIndex = known._modules if known else _index_modules(sources)
+        self._found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        for path, source in sources.items():
+            if known and known._sources[path] is source:
+                self._found[path] = known._found[path]
+            else:
+                self._found[path] = self._connect_source(path, source)
+
+    def _connect_source(self, path: str, source: SourceImports) -> tuple[frozenset[str], frozenset[str]]:
+        found, through = resolve_python_imports(path, source.statements, self._modules)
+        found |= resolve_script_imports(path, source.paths, self._sources)
+        return frozenset(found - {path}), frozenset(through - found - {path})
+
+    def build_graph(self) -> ImportGraph:
+        """Return the graph of all imports."""
+        packages: dict[str, set[str]] = defaultdict(set)
+        imports: dict[str, frozenset[str]] = {}
+        for path in sorted(self._found):
+            imports[path], through = self._found[path]
+            for package in through:
+                packages[package].add(path)
+        return ImportGraph(imports, {path: frozenset(others) for path, others in packages.items()})
+
+
+def _index_modules(paths: Iterable[str]) -> ModuleIndex:
+    return ModuleIndex([path for path in paths if path.endswith(PYTHON_SUFFIXES)])
 
 
 async def read_import_graph(git: Git, commit: str) -> ImportGraph:
@@ -186,7 +219,9 @@ class ImportGraphReader:
     """Reads the import graphs of commits that have most files in common: each blob is parsed once."""
 
     def __init__(self) -> None:
+        self._turn = anyio.Lock()  # whoever comes second finds what the first has parsed
         self._known: dict[tuple[str, str], SourceImports] = {}
+        self._latest: _ConnectedSources | None = None
 
     async def read_graph(self, git: Git, commit: str) -> ImportGraph:
         """Return which file of a commit imports which.
@@ -198,25 +233,29 @@ class ImportGraphReader:
         for entry in await list_tree(git, commit):
             if _is_code(entry):
                 oids[entry.path] = entry.oid
-        fresh = {path: oid for path, oid in oids.items() if self._build_key(path, oid) not in self._known}
-        contents = await read_files(git, fresh)
-        return await to_thread.run_sync(self._connect, oids, contents)
+        async with self._turn:
+            fresh = {path: oid for path, oid in oids.items() if (_find_suffix(path), oid) not in self._known}
+            contents = await read_files(git, fresh)
+            return await to_thread.run_sync(self._connect, oids, contents)
 
     def _connect(self, oids: Mapping[str, str], contents: Mapping[str, bytes]) -> ImportGraph:
         for path, content in contents.items():
-            self._known[self._build_key(path, oids[path])] = read_source_imports(path, content)
+            self._known[_find_suffix(path), oids[path]] = read_source_imports(path, content)
         sources = {}
         for path, oid in oids.items():
-            sources[path] = self._known.get(self._build_key(path, oid), SourceImports())
-        return connect_imports(sources)
-
-    def _build_key(self, path: str, oid: str) -> tuple[str, str]:
-        return PurePosixPath(path).suffix, oid
+            sources[path] = self._known.get((_find_suffix(path), oid), _NO_IMPORTS)
+        self._latest = connected = _ConnectedSources(sources, self._latest)
+        return connected.build_graph()
 
 
 def _is_code(entry: TreeEntry) -> bool:
-    is_read = entry.path.endswith(PYTHON_SUFFIXES) or PurePosixPath(entry.path).suffix in SCRIPT_SUFFIXES
-    return is_read and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES
+    return _find_suffix(entry.path) in _READ and entry.mode in _FILE_MODES and (entry.size or 0) <= _CODE_BYTES
+
+
+def _find_suffix(path: str) -> str:
+    """Return the suffix of a path's last name with its dot; empty if it has none."""
+    stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
+    return dot + suffix if stem else ""
 
 
 class _GrowingGroups:

@@ -4,9 +4,7 @@ import ast
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -22,6 +20,9 @@ _TOKEN = compile_lazily(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _SOURCE_ROOTS = frozenset({"src", "lib", "python"})
+_PACKAGE = "__init__"
+_NOTHING: frozenset[str] = frozenset()
+_ModuleName = tuple[str, ...]
 
 
 class ModuleIndex:
@@ -32,15 +33,25 @@ class ModuleIndex:
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
-        self._files: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        self._packages = {str(PurePosixPath(path).parent) for path in filter(_is_package, paths)}
+        self._files: dict[_ModuleName, set[str]] = defaultdict(set)
+        self._package_files: dict[_ModuleName, set[str]] = defaultdict(set)
+        self._packages = {path.rpartition("/")[0] for path in filter(_is_package, paths)}
+        starts_by_folder: dict[str, tuple[int, ...]] = {}
         for path in paths:
-            parts = _split_module_name(path)
-            for start in self._starts(path, parts):
-                self._files[parts[start:]].add(path)
+            folder, _, file_name = path.rpartition("/")
+            if folder not in starts_by_folder:
+                starts_by_folder[folder] = tuple(self._find_starts(split_folder(folder)))
+            stem = file_name.rpartition(".")[0] or file_name
+            is_package = stem == _PACKAGE
+            parts = split_folder(folder) if is_package else (*split_folder(folder), stem)
+            for start in starts_by_folder[folder]:
+                if start < len(parts) or not parts:
+                    self._files[parts[start:]].add(path)
+                    if is_package:
+                        self._package_files[parts[start:]].add(path)
 
-    def _starts(self, path: str, parts: tuple[str, ...]) -> set[int]:
-        folders = PurePosixPath(path).parent.parts
+    def _find_starts(self, folders: tuple[str, ...]) -> set[int]:
+        """Return how many of the folders do not belong to the names of the modules in them."""
         starts = {0}
         for depth, name in enumerate(folders, start=1):
             if name in _SOURCE_ROOTS:
@@ -49,19 +60,20 @@ class ModuleIndex:
         while outermost and "/".join(folders[:outermost]) in self._packages:
             outermost -= 1
         starts.add(outermost)
-        return {start for start in starts if start < len(parts) or not parts}
+        return starts
 
-    def find_files(self, path: str, level: int, name: tuple[str, ...]) -> set[str]:
-        """Return the files that a name stands for in the file `path`.
+    def find_files(self, name: _ModuleName) -> Set[str]:
+        """Return the files that a whole name stands for."""
+        return self._files.get(name, _NOTHING) if name else _NOTHING
 
-        `level` is the number of dots before a relative one.
-        """
-        if level:
-            folder = PurePosixPath(path).parent.parts
-            if level - 1 > len(folder):
-                return set()
-            name = (*folder[: len(folder) - level + 1], *name)
-        return self._files.get(name, set()) if name else set()
+    def find_package_files(self, name: _ModuleName) -> Set[str]:
+        """Return those of these files that are packages."""
+        return self._package_files.get(name, _NOTHING) if name else _NOTHING
+
+
+def split_folder(folder: str) -> tuple[str, ...]:
+    """Return the names of a folder and of those that hold it, outermost first; nothing for the root."""
+    return tuple(folder.split("/")) if folder else ()
 
 
 class ImportStatement(NamedTuple):
@@ -88,26 +100,25 @@ def resolve_python_imports(
     """Return the files that the statements of a file import, and the package files that these run beside them."""
     found: set[str] = set()
     through: set[str] = set()
+    folders = split_folder(path.rpartition("/")[0])
     for level, name, members in statements:
-        look = partial(modules.find_files, path, level)
-        modules_found = [look((*name, member)) for member in members]
-        found = found.union(*modules_found)
-        if not all(modules_found) or not members:
-            found |= look(name)
-        for end in range(1, len(name) + 1):
-            through |= set(filter(_is_package, look(name[:end])))
+        if level > len(folders) + 1:
+            continue
+        before = folders[: len(folders) - level + 1] if level else ()
+        module, is_whole = before + name, True
+        for member in members:
+            files = modules.find_files((*module, member))
+            found |= files
+            is_whole = is_whole and bool(files)
+        if not is_whole or not members:
+            found |= modules.find_files(module)
+        for end in range(len(before) + 1, len(module) + 1):
+            through |= modules.find_package_files(module[:end])
     return found, through
 
 
 def _is_package(path: str) -> bool:
-    return PurePosixPath(path).stem == "__init__"
-
-
-def _split_module_name(path: str) -> tuple[str, ...]:
-    place = PurePosixPath(path)
-    if place.stem == "__init__":
-        return place.parent.parts
-    return (*place.parent.parts, place.stem)
+    return path.rpartition("/")[2].rpartition(".")[0] == _PACKAGE
 
 
 def _iterate_imports(content: bytes) -> Iterator[ImportStatement]:

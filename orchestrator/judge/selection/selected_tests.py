@@ -114,14 +114,16 @@ def _find_own_tests(path: str, tests: Iterable[str]) -> set[str]:
 
 def is_test_file(path: str) -> bool:
     """Return True if a test runner can be given it: it is a test, and no data or configuration among tests."""
-    place = PurePosixPath(path)
-    is_named = _strip_test_affixes(path) != place.stem
-    return is_test_path(path) and is_named and place.stem not in _NO_TESTS and place.suffix in _RUN
+    if not path.endswith(_RUN):
+        return False
+    stem = path.rpartition("/")[2].rpartition(".")[0]
+    return bool(stem) and stem not in _NO_TESTS and _strip_test_affixes(path) != stem and is_test_path(path)
 
 
 def _strip_test_affixes(path: str) -> str:
     """Return `core` for `tests/test_core.py`, `core_test.go` and `core.spec.ts`."""
-    found = _AFFIXES.match(PurePosixPath(path).stem)
+    name = path.rpartition("/")[2]
+    found = _AFFIXES.match(name.rpartition(".")[0] or name)
     return found[1] if found else path
 
 
