@@ -98,6 +98,7 @@ class Machine:
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk of its own")
 
 
+@pytest.mark.extended
 @needs_root
 def test_a_full_disk_stops_the_run_by_its_name_and_freed_space_lets_it_go_on(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "size=24m", delay_s=5)

@@ -33,6 +33,7 @@ def find_most_calls(ended: RunExit) -> int:
     return most
 
 
+@pytest.mark.extended
 async def test_thirty_two_workers_have_far_more_than_eight_calls_under_way(bench: Bench) -> None:
     names = [f"t{number}" for number in range(WORKERS)]
     slow = [worker_ends(name).model_copy(update={"delay_s": 4.0}) for name in names]

@@ -87,6 +87,7 @@ async def run_hidden_break(shop: Bench) -> RunExit:
     )
 
 
+@pytest.mark.extended
 async def test_a_break_that_only_an_unselected_test_sees_never_lands_and_goes_back_to_its_worker(shop: Bench) -> None:
     ended = await run_hidden_break(shop)
     task = ended.state.tasks[TaskId("prices")]

@@ -8,8 +8,6 @@ import pytest
 
 REPRESENTATIVES = {
     # A command line, its engine and its screen as processes: kills, power cuts, jobs, terminals, containers.
-    "e2e/test_acting_on_a_run.py::test_a_landing_that_waits_is_approved_by_keys_and_lands": 1,
-    "e2e/test_ci_verb.py::test_a_job_that_is_told_to_stop_leaves_its_state_and_the_next_one_ends_the_run": 1,
     "e2e/test_gitlab_jobs.py::test_a_pipeline_that_cannot_begin_is_red_in_its_first_job": 1,
     "e2e/test_kill_9.py::test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been": 1,
     "e2e/test_rival_landers.py::test_two_rivals_that_are_killed_all_the_time_land_everything_once": 1,
@@ -33,9 +31,7 @@ REPRESENTATIVES = {
     # Real projects, drawn runs, gates of every kind.
     "engine/test_deps.py::test_wheels_are_installed_once_and_lent_to_workspaces_without_network": 1,
     "engine/test_gates_in_the_wild.py::test_a_wrong_change_is_red_by_its_test_and_a_right_one_lands": 1,
-    "engine/test_honest_changes.py::test_an_honest_change_lands_as_it_was_made": 2,
     "engine/test_honest_changes.py::test_there_are_forty_of_them_and_no_two_change_the_same_file": 1,
-    "engine/test_kinds_of_gates.py::test_every_kind_of_gate_judges_by_what_it_can_tell": 1,
     "engine/test_memory.py::test_a_second_run_is_told_what_the_first_learnt_until_one_contradicts_it": 1,
     "engine/test_random_runs.py::test_whatever_a_model_does_only_green_lands_and_nothing_is_lost": 1,
     "engine/test_replay.py::test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody": 1,
@@ -44,7 +40,7 @@ REPRESENTATIVES = {
     "security/test_attack_corpus.py::test_an_attack_does_not_land": 2,
     "security/test_guarded_runs.py::test_a_process_that_leaves_from_a_test_is_red_and_the_last_test_is_named": 1,
     "security/test_guarded_runs.py::test_honest_tests_end_as_without_a_guard": 1,
-    "security/test_canaries.py::test_a_forgery_that_everything_else_lets_pass_is_red": 3,
+    "security/test_canaries.py::test_a_forgery_that_everything_else_lets_pass_is_red": 1,
     "security/test_gate_files.py::test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it": 3,
     "security/test_gate_files.py::test_control_the_gate_itself_says_nothing_against_it": 1,
     "security/test_gate_files.py::test_nothing_of_that_has_landed": 1,
@@ -55,7 +51,7 @@ REPRESENTATIVES = {
     "security/test_verdict_attacks.py::test_an_honest_change_lands": 1,
     "security/test_verdict_attacks.py::test_control_what_a_plain_exit_code_says_of_the_same_change": 1,
     "security/test_verdict_attacks.py::test_nothing_of_all_that_has_landed": 1,
-    "security/test_verdict_attacks.py::test_what_fools_an_exit_code_is_red_and_the_reason_names_it": 6,
+    "security/test_verdict_attacks.py::test_what_fools_an_exit_code_is_red_and_the_reason_names_it": 4,
     # Quick matrices that take the same way with each of their parameters.
     "unit/judge/test_runner_options.py::test_a_report_is_there_whoever_else_asked_pytest_for_one": 3,
     "unit/llm/test_credentials.py::test_a_provider_of_the_table_needs_what_litellm_says_it_needs": 5,
@@ -67,7 +63,7 @@ REPRESENTATIVES = {
     "engine/test_steps.py::test_a_step_runs_on_its_own_result_until_it_changes_nothing": 1,
     "engine/test_steps.py::test_a_step_that_never_settles_is_named_with_its_passes_and_what_still_differs": 1,
     "test_architecture.py::test_a_planted_violation_breaks_the_contract": 5,
-    "e2e/test_mistakes.py::test_what_is_said_is_what_the_page_says_and_nothing_is_lost": 20,
+    "e2e/test_mistakes.py::test_what_is_said_is_what_the_page_says_and_nothing_is_lost": 12,
     "e2e/test_bad_input.py::test_models_and_settings_that_are_wrong": 4,
     "e2e/test_closed_streams.py::test_what_has_nothing_to_write_to_ends_as_it_does_elsewhere": 2,
     "e2e/test_ci_verb.py::test_a_mistake_is_told_with_what_to_do": 2,
