@@ -2,6 +2,7 @@
 whatever landed was tested, and that every request of a session is legal and extends the one before.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,12 @@ sys.addaudithook(_stay_on_loopback)
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_representatives(items)
+
+
+def pytest_collection_finish() -> None:
+    """Take ten thousand tests, and all that they import, out of the collector's sight: they stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
