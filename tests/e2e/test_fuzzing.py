@@ -64,6 +64,7 @@ def test_odd_command_lines_files_journals_and_replies_end_in_words_and_in_time(t
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.extended
 def test_what_crashes_hangs_or_dies_is_found_once_and_written_down_as_small_as_it_gets(tmp_path: Path) -> None:
     words = [sys.executable, "-c", SESSION, str(tmp_path)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)

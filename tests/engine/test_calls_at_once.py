@@ -45,6 +45,7 @@ async def test_thirty_two_workers_have_far_more_than_eight_calls_under_way(bench
     assert find_most_calls(ended) > WORKERS // 2, "all of them, on a machine that opens workspaces in time"
 
 
+@pytest.mark.extended
 async def test_the_next_workspace_is_made_ready_while_every_worker_is_at_work(bench: Bench) -> None:
     names = [f"t{number}" for number in range(12)]
     slow = [worker_ends(name).model_copy(update={"delay_s": 2.0}) for name in names]

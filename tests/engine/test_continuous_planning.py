@@ -157,6 +157,7 @@ async def test_what_has_begun_cannot_be_taken_back_and_the_planner_may_wait_inst
     assert (ended.exit_code, status(ended, "long"), status(ended, "root")) == (0, TaskStatus.MERGED, TaskStatus.DONE)
 
 
+@pytest.mark.extended
 async def test_a_planner_that_needs_nothing_more_is_not_asked_again_when_the_rest_lands(bench: Bench) -> None:
     ended = await bench.run(
         plans("root", {"key": "bad"}, {"key": "long"}),

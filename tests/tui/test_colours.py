@@ -83,6 +83,7 @@ async def test_without_colours_every_screen_is_grey(name: str, monkeypatch: pyte
     )
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", SCREENS)
 async def test_all_that_is_written_on_any_screen_can_be_read(name: str) -> None:
     pale = {}
