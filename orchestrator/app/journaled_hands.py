@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from orchestrator.app.model_loading import wait_for_models
 from orchestrator.domain.event.work import WorkspaceLeased, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
@@ -39,6 +40,7 @@ class JournaledHands:
 
     async def open_workspace(self, commit: CommitId, purpose: Purpose) -> Workspace:
         """Open a clean workspace at a commit, and record it with its purpose."""
+        await wait_for_models()
         key = self._ledger.build_next_key(f"workspace/{purpose.text}")
         intent = WorkspaceLeasing(key=key, purpose=purpose.text, commit=commit, facts=purpose.facts)
         async with record_effect(self._ledger, intent) as leasing:
