@@ -54,6 +54,7 @@ class ContainerBackend(LayoutBackend):
     prlimit: str
     seccomp: str | None
     idle: dict[tuple[MountPlan, bool], list[Container]] = field(default_factory=dict)
+    _root_turn: anyio.Lock = field(default_factory=anyio.Lock)  # all containers share the directory
 
     @property
     def name(self) -> str:
@@ -126,7 +127,8 @@ class ContainerBackend(LayoutBackend):
         control.chmod(0o755)
         files = create_private_folder(folder / "files", self.policy.uid)
         mounts, world = self.layout.build_mounts(mount_plan, is_writable, None), self.layout.get_world(mount_plan)
-        await to_thread.run_sync(_prepare_root, self.folder / "root", mounts, world.exchange)
+        async with self._root_turn:
+            await to_thread.run_sync(_prepare_root, self.folder / "root", mounts, world.exchange)
         launch = ContainerLaunch(
             name=name,
             labels={STATE_LABEL: str(self.host_paths.state), SESSION_LABEL: str(self.session)},
