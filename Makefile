@@ -35,6 +35,7 @@ lint: $(STAMP)
 bench: $(STAMP) bench-peers
 	$(BIN)/python -m bench
 
+# The other harnesses that ours is measured against.
 bench-peers: .venv-peers/.installed
 
 .venv-peers/.installed: bench/requirements.txt | system

@@ -57,7 +57,7 @@ MEASUREMENTS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a measurement ended, and the seconds it took; 0 means that all its bars are held."""
+    """The exit code of a measurement, 0 if all its bars are held, and the seconds that it took."""
 
     name: str
     exit_code: int

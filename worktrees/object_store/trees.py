@@ -44,7 +44,7 @@ async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[
     if known is None:
         known = await _list_entries(git, treeish)
         if all(entry.size is not None or entry.kind != "blob" for entry in known):  # else it may be mended
-            _listings.store_value(key, known, len(known))
+            _listings.store_value(key, known, max(1, len(known)))
     return known
 
 

@@ -22,7 +22,7 @@ _MOST_BYTES = 256 * 1024
 _MOST_READ = 500
 _Named = Mapping[str, frozenset[str]]
 _imported_names: ImmutableCache[str, frozenset[str]] = ImmutableCache(20_000)
-"""What tests import, by the ids of their contents."""
+"""Names that tests import, by the ids of their contents."""
 
 
 @dataclass(frozen=True)

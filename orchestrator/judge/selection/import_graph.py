@@ -173,10 +173,10 @@ def connect_imports(sources: Mapping[str, SourceImports]) -> ImportGraph:
 
 
 class _ConnectedSources:
-    """What each of these files imports, and the package files that this runs beside them.
+    """The imports of each of these files, and the package files that they run beside them.
 
-    What is known from `earlier` sources is not looked up again, as long as no file has come or gone: a name may mean
-    another file then.
+    Those known from `earlier` sources are not looked up again unless a file has come or gone: then a name may mean
+    another file.
     """
 
     def __init__(self, sources: Mapping[str, SourceImports], earlier: "_ConnectedSources | None" = None) -> None:

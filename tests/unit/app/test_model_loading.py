@@ -1,4 +1,4 @@
-"""What asks models is loaded before anything else takes the processors."""
+"""Loading the library that asks models: workspaces wait for it."""
 
 import threading
 
@@ -14,7 +14,7 @@ from tests.doubles.hands import LaidDownHands
 from tests.doubles.ledger import MemoryLedger
 
 
-async def test_a_workspace_is_opened_once_what_asks_models_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_workspace_is_opened_once_the_library_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     may_end = threading.Event()
     monkeypatch.setattr(client, "load_litellm", may_end.wait)
     inner = LaidDownHands({})

@@ -2,11 +2,19 @@
 
 import ast
 from itertools import pairwise
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.judge.selection.import_graph import ImportGraph, build_import_graph
+from orchestrator.judge.selection.import_graph import (
+    ImportGraph,
+    ImportGraphReader,
+    build_import_graph,
+    read_import_graph,
+)
+from tests.running.projects import commit, git, repository
+from worktrees.repositories.repository import GitRepository
 
 
 def test_python_imports_are_followed_absolutely_relatively_and_below_src() -> None:
@@ -118,3 +126,18 @@ def test_five_thousand_files_are_read() -> None:
     assert all(one in graph.imports[other] for one, other in pairwise(order))
     assert len(graph.find_dependents(["pkg/m4999.py"])) == 5_000
     assert max(map(len, graph.cluster_paths(order, 20))) <= 20
+
+
+async def test_a_reader_of_many_commits_reads_each_as_one_that_knows_no_other(tmp_path: Path) -> None:
+    files = {"shop/__init__.py": "", "shop/cart.py": "from shop import tax\n", "main.py": "import shop.cart\n"}
+    files |= {"web/a.js": "import './b'\n", "web/c.ts": ""}
+    root = repository(tmp_path / "repo", files)
+    base = git(root, "rev-parse", "HEAD")
+    commits = [base, commit(root, base, "main.py", "import shop\n"), commit(root, base, "shop/tax.py", "")]
+    commits += [commit(root, base, "web/b.ts", ""), base, commit(root, base, "shop/cart.py", "import main\n")]
+    reader, plain = ImportGraphReader(), GitRepository.open(root).git
+    graphs = [await reader.read_graph(plain, one) for one in commits]
+    assert graphs == [await read_import_graph(plain, one) for one in commits]
+    assert graphs[0] == graphs[4] != graphs[5]
+    assert graphs[2].imports["shop/cart.py"] == {"shop/tax.py"}
+    assert graphs[3].imports["web/a.js"] == {"web/b.ts"}

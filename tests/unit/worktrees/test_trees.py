@@ -255,3 +255,23 @@ def test_of_answers_only_the_latest_are_kept() -> None:
     assert kept.get_value(1) == "1"
     kept.store_value(3, "3")
     assert [kept.get_value(key) for key in (1, 2, 3)] == ["1", None, "3"]
+
+
+def test_answers_are_kept_as_long_as_their_sizes_together_have_room() -> None:
+    kept: ImmutableCache[int, str] = ImmutableCache(10)
+    for key, size in ((1, 4), (2, 4), (1, 5), (3, 5), (4, 11)):
+        assert kept.store_value(key, str(key), size) == str(key)
+    assert [kept.get_value(key) for key in (1, 2, 3, 4)] == ["1", None, "3", None]
+
+
+async def test_a_commit_is_listed_once_and_again_where_git_could_not_read_a_file(project: Project, git: Git) -> None:
+    project.commit({"fresh": "a fresh file\n"})
+    commit, blob = project.git("rev-parse", "HEAD"), project.git("rev-parse", "HEAD:fresh")
+    loose = git.git_dir / "objects" / blob[:2] / blob[2:]
+    loose.rename(git.git_dir / "kept-aside")
+    assert [entry.size for entry in await list_tree(git, commit) if entry.path == "fresh"] == [None]
+    (git.git_dir / "kept-aside").rename(loose)
+    listed = await list_tree(git, commit)
+    assert {entry.path: entry.size for entry in listed}["fresh"] == 13
+    (git.git_dir / "objects").rename(git.git_dir / "gone")
+    assert await list_tree(git, commit) == listed
