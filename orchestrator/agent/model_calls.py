@@ -141,7 +141,7 @@ class _JournaledTries:
             prompt=self._prompt,
         )
         self._open = called
-        effect = record_effect(self._ledger, called, (ModelError,), _build_lost)
+        effect = record_effect(self._ledger, called, (ModelError,), _build_lost, stages_done=True)
         async with AsyncExitStack() as recording, effect as asking:
             reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
             recording.enter_context(anyio.CancelScope(shield=True))

@@ -192,6 +192,16 @@ class OrderedJournal(StoppingJournal):
             await self.append(*build_answer_events(self.state, answer))
         await self._repeat_event()
 
+    def stage_events(self, *events: Event) -> None:
+        """Fold the events now, and tell what has happened by them.
+
+        Raises:
+            JournalProblem: an earlier write failed.
+        """
+        super().stage_events(*events)
+        for name in filter(None, map(self._namer.find_milestone, events)):
+            self._order.record_milestone(name)
+
     async def _repeat_event(self) -> None:
         if event := self._repeated.pop(self._order.next_milestone or "", None):
             await self.append(event)
