@@ -20,10 +20,11 @@ from orchestrator.hands.execution.process_pipes import ChildPipes
 from orchestrator.hands.execution.process_runner import RunningCommand
 from orchestrator.hands.limits.resource_usage import Resource, UsageReader
 from orchestrator.hands.sandbox.bubblewrap_arguments import BUBBLEWRAP_ENVIRONMENT
+from worktrees.safety.descriptors import hold_descriptor
 
 _DYING_S = 5.0
-_OOM_SCORE = "800"
-_RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE} 2>/dev/null >/proc/self/oom_score_adj; exec "$@"', "sh")
+_OOM_SCORE = b"800"
+_RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE.decode()} 2>/dev/null >/proc/self/oom_score_adj; exec "$@"', "sh")
 
 
 @dataclass(frozen=True)
@@ -232,20 +233,25 @@ def _raise_oom_score() -> Iterator[tuple[str, ...]]:
     Yields the words to put before their command line. These raise the score where we may not change our own, because
     the process hides its memory from its own user.
     """
-    score = Path("/proc/self/oom_score_adj")
     try:
-        usual = score.read_text()
-        score.write_text(_OOM_SCORE)
+        score = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
     except PermissionError:
         yield _RAISED
         return
     except OSError:
         yield ()
         return
-    try:
-        yield ()
-    finally:
-        score.write_text(usual)
+    with hold_descriptor(score):
+        usual = os.pread(score, 16, 0)
+        try:
+            os.pwrite(score, _OOM_SCORE, 0)
+        except PermissionError:  # one that is higher may not be lowered
+            yield _RAISED
+            return
+        try:
+            yield ()
+        finally:
+            os.pwrite(score, usual, 0)
 
 
 def _open_pipe(own_stack: contextlib.ExitStack, child_stack: contextlib.ExitStack) -> tuple[int, int]:
