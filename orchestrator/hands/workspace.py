@@ -1,9 +1,7 @@
 """A workspace on this host: a leased checkout, commands in a sandbox around it, files from outside."""
 
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,17 +14,19 @@ from orchestrator.hands.execution.command_call import (
     CommandCall,
     CommandCalls,
     check_command,
-    collect_output_files,
     create_call,
     read_output_end,
 )
 from orchestrator.hands.execution.process_pipes import LocalPipes
-from orchestrator.hands.execution.program_grants import build_grant_mounts, check_grant, prepare_granted_command
-from orchestrator.hands.files import shadow_git, workspace_files
-from orchestrator.hands.files.directory_trees import create_private_folder, remove_tree
+from orchestrator.hands.execution.program_grants import check_grant, prepare_granted_command
+from orchestrator.hands.execution.workspace_mounts import WorkspaceMounts
+from orchestrator.hands.execution.workspace_runner import SHORT_BYTES
+from orchestrator.hands.files import workspace_files
+from orchestrator.hands.files.directory_trees import remove_tree
+from orchestrator.hands.files.exchange_folders import ExchangeFolders
 from orchestrator.hands.private_copies.borrowed_places import build_borrowed_places
 from orchestrator.hands.refusals import NO_REGISTRIES, convert_host_errors, describe_refused_tier
-from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount, MountPlan
+from orchestrator.hands.sandbox.backend import Backend, ExecutionRequest, Mount
 from orchestrator.hands.toolchain.shared_paths import find_confidential_files
 from orchestrator.hands.watch.change_watch import WatchedTree
 from orchestrator.hands.workspace_host import WorkspaceHost
@@ -34,7 +34,6 @@ from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, OutputEnd, Shell
 from orchestrator.redact.redactor import scrub_log
 from worktrees.checkouts.worktree import Worktree
 from worktrees.errors import GitError
-from worktrees.safety.removal import open_root_directory
 from worktrees.snapshots.snapshot import WorktreeSnapshot, commit_snapshot_again, snapshot_worktree
 
 
@@ -57,8 +56,7 @@ class LocalWorkspace:
         self._purpose = purpose
         self._calls = CommandCalls()
         self._own_folder = host.session / worktree.name
-        self._git = self._own_folder / "git"
-        self._world_files = self._own_folder / "world"
+        self._exchanges = ExchangeFolders(self._own_folder / "files", host.policy.uid)
         self.world = host.backend.draw_world() if host.backend else None
         self.is_open = True
         self._latest: WorktreeSnapshot | None = None
@@ -71,6 +69,7 @@ class LocalWorkspace:
         self._places = build_borrowed_places(
             host.sharing, self.root, self._own_folder, host.checkout, host.policy.uid, stale_outputs
         )
+        self._mounts = WorkspaceMounts(host, worktree, self.world, self._places, self._own_folder)
 
     @property
     def takes_turns(self) -> bool:
@@ -86,7 +85,7 @@ class LocalWorkspace:
         """The mounts of its commands."""
         backend = self._host.backend
         if backend:
-            return backend.build_mounts(self._build_mount_plan(self._places.list_mounted()))
+            return backend.build_mounts(self._mounts.build_plan(self._places.list_mounted()))
         return ()
 
     async def start_command(self, call_id: str, command: ShellCommand) -> None:
@@ -124,7 +123,7 @@ class LocalWorkspace:
         if not Tier.FILES < command.tier <= ceiling:
             raise ToolRefused(describe_refused_tier(command.tier, ceiling))
         with convert_host_errors("Could not keep a log for a workspace"):
-            call = create_call(call_id, command, host.logs / self.name, self._own_folder / "files", pipes)
+            call = create_call(call_id, command, host.logs / self.name, pipes)
         self._calls[call_id] = call
         self._changes += 1
         host.tasks.start_soon(self._run_call, backend, call, name=f"{self._purpose} {call_id}")
@@ -268,7 +267,7 @@ class LocalWorkspace:
                 await self._worktree.restore_tree(tree, keeps_ignored=keeps_ignored)
             finally:
                 self._forget_snapshot()
-            await to_thread.run_sync(remove_tree, self._git)
+            await self._mounts.remove_git()
             if not keeps_ignored:
                 await to_thread.run_sync(self._places.copies.forget_copies)
 
@@ -282,7 +281,7 @@ class LocalWorkspace:
                 await self.kill_command(call_id)
                 call.close_pipes()
             if self._host.backend:
-                await self._host.backend.release_workspace(self._build_mount_plan())
+                await self._host.backend.release_workspace(self._mounts.build_plan())
             if self._watched is not None:
                 self._watched.end_watch()
             with convert_host_errors("Could not give back a workspace"):
@@ -302,20 +301,22 @@ class LocalWorkspace:
         command, limits = call.command, backend.policy.limits
         try:
             async with self._setup:
-                mount_plan = await to_thread.run_sync(self._prepare_workspace, call)
+                exchange = await self._exchanges.take_folder()  # also where nothing is handed back: it would show
+                mount_plan = await self._mounts.prepare_mounts(command, exchange)
             request = ExecutionRequest(
                 command=prepare_granted_command(command, self.world),
                 mount_plan=mount_plan,
                 log=call.log,
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
-                exchange=call.exchange,
+                exchange=exchange,
                 registries=await self._host.find_registries(command),
                 pipes=call.pipes.child if call.pipes else None,
             )
             async with self._watch_files(command) as watched:
                 outcome = await backend.run_command(request)
-            files = await to_thread.run_sync(self._collect_output, call)
+            await self._scrub_log(call, outcome.output_bytes)
+            files = await self._exchanges.collect_files(exchange, command.files)
         except OSError as error:
             return call.build_not_started_result(f"The host could not prepare the command: {error}.")
         return outcome.model_copy(update={"files": files, "world": self.world, **watched})
@@ -349,45 +350,12 @@ class LocalWorkspace:
         is_safe = not self.takes_turns or (command.is_background and not command.writable)
         return nullcontext() if is_safe else self._turn_lock
 
-    def _prepare_workspace(self, call: CommandCall) -> MountPlan:
-        host, owner = self._host, self._host.policy.uid
-        os.close(open_root_directory(self.root))  # a command may have closed it to its own user
-        self._create_world_files()
-        if not self._git.exists():
-            index = self._worktree.admin / "index"
-            identity = self._build_identity()
-            shadow_git.create_shadow_git(self._git, host.origin, self._worktree.commit, index, owner, identity)
-        create_private_folder(call.exchange, host.policy.uid)  # also where nothing is handed back: it would show
-        plan = self._build_mount_plan(*self._places.prepare_places())
-        if call.command.grant is None or self.world is None:
-            return plan
-        granted = build_grant_mounts(call.command.grant, call.exchange, self.world.home, owner)
-        return replace(plan, private=(*plan.private, *granted))
-
-    def _build_mount_plan(self, shared: Mapping[str, Path] | None = None, private: tuple[Mount, ...] = ()) -> MountPlan:
-        objects = (self._host.origin.objects, *self._host.origin.lent)
-        return MountPlan(self.root, self._git, objects, shared or {}, private, self.world, self._world_files)
-
-    def _build_identity(self) -> shadow_git.ShadowIdentity:
-        """Return the names in the shadow; without a sandbox its objects are where they are."""
-        if self.world is None:
-            return shadow_git.ShadowIdentity(str(self._host.origin.objects))
-        return shadow_git.ShadowIdentity(self.world.objects, self.world.branch, self.world.user, self.world.host)
-
-    def _create_world_files(self) -> None:
-        """Write the files of this workspace's world, and make `.git` the directory that its shadow is mounted on."""
-        if self.world is None or self._host.backend is None:
-            return
-        if not self._world_files.exists():
-            self._host.backend.create_world_files(self.world, self._world_files)
-        workspace_files.create_git_mount_point(self.root, self._host.policy.uid)
-
-    def _collect_output(self, call: CommandCall) -> dict[str, bytes]:
-        """Clean the log of a command that has ended, and return the files that it was asked for."""
-        scrub_log(call.log, self._host.redactor)
-        found = collect_output_files(call.exchange, call.command.files)
-        remove_tree(call.exchange)
-        return found
+    async def _scrub_log(self, call: CommandCall, size_bytes: int) -> None:
+        """Clean the log of a command that has ended; a short one takes less time than the way to a thread."""
+        if size_bytes <= SHORT_BYTES:
+            scrub_log(call.log, self._host.redactor)
+        else:
+            await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
 
     async def _clear_places(self) -> None:
         """Leave in the workspace only what is its own. What running commands use stays, but for empty files."""

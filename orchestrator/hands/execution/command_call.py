@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -15,9 +14,6 @@ from orchestrator.hands.files import workspace_files
 from orchestrator.ports.hands import CommandEnding, CommandResult, OutputEnd, ShellCommand
 from worktrees.safety.private_directory import create_private_directory
 
-MAX_FILES_BYTES = 64 * 1024 * 1024
-"""Most that one command may hand back in `ShellCommand.files`, together."""
-
 
 @dataclass
 class CommandCall:
@@ -25,7 +21,6 @@ class CommandCall:
 
     command: ShellCommand
     log: Path
-    exchange: Path
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     done: anyio.Event = field(default_factory=anyio.Event)
     started_at: float = field(default_factory=anyio.current_time)
@@ -64,15 +59,13 @@ class CommandCalls(dict[str, CommandCall]):
         raise ValueError(f"no command was started as {call_id!r}")
 
 
-def create_call(
-    call_id: str, command: ShellCommand, logs: Path, exchanges: Path, pipes: LocalPipes | None = None
-) -> CommandCall:
+def create_call(call_id: str, command: ShellCommand, logs: Path, pipes: LocalPipes | None = None) -> CommandCall:
     """Return a call with an empty log; nothing is started yet."""
     name = f"{make_slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
     create_private_directory(logs)
     log = logs / f"{name}.log"
     os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    return CommandCall(command, log, exchanges / name, pipes=pipes)
+    return CommandCall(command, log, pipes=pipes)
 
 
 def read_output_end(log: Path, limit_bytes: int) -> OutputEnd:
@@ -109,15 +102,3 @@ def _check_encodable(text: str) -> None:
         raise ToolRefused(f"The command holds text that cannot be encoded: {text[:80]!r}.") from error
     if b"\0" in encoded:
         raise ToolRefused("The command holds a NUL character, which no shell takes; leave it out.")
-
-
-def collect_output_files(exchange: Path, wanted: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the regular files that a command wrote of those `wanted`, up to `MAX_FILES_BYTES` in all."""
-    contents: dict[str, bytes] = {}
-    for variable, name in wanted.items():
-        limit_bytes = MAX_FILES_BYTES - sum(map(len, contents.values()))
-        try:
-            contents[variable] = workspace_files.read_file(exchange, name, limit_bytes)
-        except ToolRefused:
-            continue  # not written, or nothing that could be taken
-    return contents

@@ -11,7 +11,7 @@ from orchestrator.ports.hands import CommandResult, ShellCommand, Workspace
 
 _KILL_S = 5.0
 _END_BYTES = 64 * 1024
-_SHORT_BYTES = 16 * 1024
+SHORT_BYTES = 16 * 1024
 
 
 async def run_command(workspace: Workspace, command: ShellCommand) -> CommandResult:
@@ -36,7 +36,7 @@ async def run_command(workspace: Workspace, command: ShellCommand) -> CommandRes
 async def run_and_read(workspace: Workspace, command: ShellCommand) -> tuple[CommandResult, str]:
     """Run a command as `run_command` does; return also the output in its log, shortened if it is long."""
     result = await run_command(workspace, command)
-    if result.output_bytes <= _SHORT_BYTES:  # written just now: reading it takes less than the way to a thread
+    if result.output_bytes <= SHORT_BYTES:  # written just now: reading it takes less than the way to a thread
         return result, read_log_ends(result.log)
     return result, await anyio.to_thread.run_sync(read_log_ends, result.log)
 

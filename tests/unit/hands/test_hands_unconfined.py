@@ -48,6 +48,13 @@ async def test_variables_are_built_from_scratch_and_git_works_on_a_copy(
     assert yard.git("log", "--all", "--format=%s") == "Start"
 
 
+async def test_files_are_handed_back(yard: Any, shell_in: Any) -> None:
+    async with yard.hands(UNSAFE) as hands:
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), Purpose("test"))
+        ran = await shell_in(workspace, 'echo made > "$MADE"', files={"MADE": "made.txt"})
+        assert ran.result.files == {"MADE": b"made\n"}, ran.output
+
+
 async def test_ci_refuses_it(yard: Any) -> None:
     with pytest.raises(UsageProblem, match="refused in CI"):
         async with yard.hands(UNSAFE, environ={"CI": "true"}):

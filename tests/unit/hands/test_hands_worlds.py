@@ -50,6 +50,17 @@ async def test_the_place_of_files_that_are_handed_back_is_there_for_every_comman
     assert (asked.output, asked.result.files) == ("made.txt\n", {"MADE": b"made\n"})
 
 
+@pytest.mark.parametrize(
+    "leaving", ["true", "echo x > $PLACE/.left", "mkdir $PLACE/left", "chmod 711 $PLACE", "rm -rf $PLACE/*"]
+)
+async def test_every_command_finds_an_empty_directory_for_its_files_whatever_the_one_before_left(
+    shell: Any, leaving: str
+) -> None:
+    await shell(f'PLACE="${{MADE%/*}}"; {leaving}', files={"MADE": "made.txt"})
+    found = await shell('ls -A "${MADE%/*}"; stat -c %a "${MADE%/*}"; echo made > "$MADE"', files={"MADE": "made.txt"})
+    assert (found.output, found.result.files) == ("700\n", {"MADE": b"made\n"})
+
+
 @pytest.mark.sandbox
 async def test_home_stays_where_tool_chains_lie_in_it(yard: Any) -> None:
     tools = yard.home / ".tools"
