@@ -47,7 +47,7 @@ def main() -> int:
         sys.exit(f"{PEERS} is missing: run `make bench-peers`, or name another environment by BENCH_PEERS")
     require_quiet_machine()
     is_full = bool(os.environ.get("FULL"))
-    harnesses = ["ours", "mini", "bound", "lean", *(["pydantic-ai", "langgraph"] if is_full else [])]
+    harnesses = ["ours", "mini", "parts", "bound", "lean", *(["pydantic-ai", "langgraph"] if is_full else [])]
     cases = [Case(1, 20), Case(64, 20)]
     if is_full:
         cases.insert(1, Case(1, 150, 4_096))
@@ -73,6 +73,7 @@ def measure_case(case: Case, harnesses: list[str]) -> dict[str, float]:
         figures[harness] = cost["cpu_ms"]
         others |= {f"{harness}: {name}": cost[name] for name in ("children_ms", "wall_s", "rss_mb")}
     figures["ours / mini"] = figures["ours"] / figures["mini"]
+    figures["parts / mini"] = figures["parts"] / figures["mini"]
     figures["bound / mini"] = figures["bound"] / figures["mini"]
     if case.agents > 1:
         alone = run_harness("ours", Case(1, case.steps, case.output_bytes))
@@ -85,6 +86,7 @@ def run_harness(name: str, case: Case) -> dict[str, float]:
     with serve_model(case) as url:
         words = {
             "ours": [sys.executable, "-m", "bench.step.rivals.ours"],
+            "parts": [sys.executable, "-m", "bench.step.rivals.parts"],
             "bound": [sys.executable, "-m", "bench.step.rivals.bound"],
             "lean": [sys.executable, str(HERE / "rivals" / "lean.py")],
             "mini": [str(PEERS), str(HERE / "rivals" / "mini_swe_agent.py")],

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
@@ -65,10 +66,11 @@ class UsageReader:
         self._estimate = cpu_time.CpuTimeEstimate()
         self._clocks = cpu_time.open_cpu_counters(first) if Resource.CPU in closely_watched else ()
         self._objects = IpcObjects()
+        self._hosts_first = 0
         if Resource.MEMORY in closely_watched:
             with hold_descriptor(self._open(f"{self._inner}ns/ipc")) as space:
                 self._objects = open_ipc_objects(space)
-        self._hosts_first = read_host_shared_bytes()
+            self._hosts_first = read_host_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
             if not self._has_host_network():
                 self._counters = (self._open(f"{self._inner}net/snmp"),)
@@ -172,11 +174,16 @@ class UsageReader:
             yield proc
 
     def _has_host_network(self) -> bool:
-        sandbox_namespace = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
-        return sandbox_namespace.st_ino == Path("/proc/self/ns/net").stat().st_ino
+        return os.stat(f"{self._inner}ns/net", dir_fd=self._first).st_ino == _get_own_network()
 
     def _open(self, name: str, flags: int = 0) -> int:
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._first)
+
+
+@cache
+def _get_own_network() -> int:
+    """Return the number of this process's network namespace, which it never leaves."""
+    return Path("/proc/self/ns/net").stat().st_ino
 
 
 def _get_device(directory: str, opened: int | None = None) -> int | None:
