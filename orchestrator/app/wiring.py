@@ -63,9 +63,7 @@ from orchestrator.project.secrets import build_redactor
 from orchestrator.project_rules.repository_rules import RepositoryRules
 from orchestrator.provisioning.dependencies import DEPS_DIRECTORY
 from orchestrator.queue.pr_branch import LandingFence
-from orchestrator.report.projection_names import STATUS_PROJECTION, SUMMARY_PROJECTION
-from orchestrator.report.run.status_projection import StatusProjection
-from orchestrator.report.runs.summary import render_summary_json
+from orchestrator.report.projections import build_projections
 from orchestrator.run_control.control import RunLocation
 from orchestrator.run_control.notifications import run_notifications
 from prompts import SHIPPED_PROMPTS, PromptSource
@@ -189,8 +187,7 @@ async def _open_journal(
         journal.redactor = await to_thread.run_sync(build_redactor, LiveConfig(journal.state).current)
     stack.callback(JournalMaintenance(journal).close)
     await stack.enter_async_context(flush_beside(journal))
-    journal.projections[STATUS_PROJECTION] = StatusProjection(location.directory.journal).render_json
-    journal.projections[SUMMARY_PROJECTION] = render_summary_json
+    journal.projections.update(build_projections(location.directory.journal))
     if watcher:
         journal.listeners.append(watcher.on_event_recorded)
         watcher.on_run_opened(journal.state)

@@ -12,9 +12,7 @@ from orchestrator.domain.run_labels import LABELS_KEY, LABELS_TABLE
 from orchestrator.engine.run_start import build_engine_started
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.project.secrets import build_redactor, require_secret_free_values
-from orchestrator.report.projection_names import STATUS_PROJECTION, SUMMARY_PROJECTION
-from orchestrator.report.run.status_projection import StatusProjection
-from orchestrator.report.runs.summary import render_summary_json
+from orchestrator.report.projections import build_projections
 from orchestrator.run_control.control import RunLocation, build_inbox_command
 
 
@@ -45,8 +43,7 @@ async def _append_command(location: RunLocation, state: RunState, command: Confi
     redactor = build_redactor(build_effective_config(state))
     journal = Journal(location.directory.path, SystemClock(), redactor)
     try:
-        journal.projections[STATUS_PROJECTION] = StatusProjection(location.directory.journal).render_json
-        journal.projections[SUMMARY_PROJECTION] = render_summary_json
+        journal.projections.update(build_projections(location.directory.journal))
         taken = CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=command)
         await journal.append(build_engine_started(journal.epoch), taken)  # this process writes as an engine would
         return journal.state
