@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,9 +26,6 @@ from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.model_client import ModelClient
 
 _MAX_NOTICE_CHARS = 300
-_RECORDED_AT_ONCE = 8
-"""So many replies are recorded at a time. Of hundreds that came at once the first go on while the last still wait;
-else all would wait for all at every step, and their next replies would come at once again."""
 PriceLookup = Callable[[str], Awaitable[Price | None]]
 """What a model charges, by its name; None where nobody knows."""
 
@@ -47,7 +43,6 @@ class ModelCaller:
 
     def __post_init__(self) -> None:
         self._switches = _FallbackNotices(self.ledger)
-        self._slots = anyio.Semaphore(_RECORDED_AT_ONCE, fast_acquire=True)
 
     async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """Return the reply to a session's next request; it is in the ledger when this returns.
@@ -59,7 +54,7 @@ class ModelCaller:
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
         """
-        tries = _JournaledTries(self.client, self.ledger, self.budget, self._find_price, spec.prompt, self._slots)
+        tries = _JournaledTries(self.client, self.ledger, self.budget, self._find_price, spec.prompt)
         asking = ModelCallPolicy(self.providers, self.policy, tries.record_failure, self._switches.record_answer)
         return await complete_with_fallbacks(tries, spec.build_requests(turn, messages), asking)
 
@@ -103,7 +98,6 @@ class _JournaledTries:
     _budget: RunBudget
     _price_of: PriceLookup
     _prompt: str
-    _slots: anyio.Semaphore
     _open: ModelCalled | None = None
     _holds: bool = False
 
@@ -141,26 +135,28 @@ class _JournaledTries:
             prompt=self._prompt,
         )
         self._open = called
-        effect = record_effect(self._ledger, called, (ModelError,), _build_lost, stages_done=True)
-        async with AsyncExitStack() as recording, effect as asking:
+        async with record_effect(self._ledger, called, (ModelError,), _build_lost, stages_done=True) as asking:
             reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
-            recording.enter_context(anyio.CancelScope(shield=True))
-            await recording.enter_async_context(self._slots)
-            thought = reply.reasoning or Reasoning()
-            asking.done = ModelReplied(
-                **_copy_identity(called),
-                model=reply.model or request.model,
-                text=await self._ledger.store_text(reply.text, is_said=True),
-                tool_calls=reply.tool_calls,
-                finish_reason=reply.finish_reason,
-                usage=reply.usage,
-                seconds=round(reply.seconds, 3),
-                reasoning=await self._ledger.store_text(thought.text, is_said=True),
-                reasoning_blocks=await self._ledger.store_text(thought.blocks, is_said=True),
-                is_reasoning_withheld=thought.is_withheld,
-            )
+            with anyio.CancelScope(shield=True):
+                asking.done = await self._build_replied(called, reply)
         self._open = None
         return reply.model_copy(update={"asked_model": request.model})
+
+    async def _build_replied(self, called: ModelCalled, reply: Reply) -> ModelReplied:
+        """Return a reply as it is recorded, once its long texts are stored."""
+        thought = reply.reasoning or Reasoning()
+        return ModelReplied(
+            **_copy_identity(called),
+            model=reply.model or called.model,
+            text=await self._ledger.store_text(reply.text, is_said=True),
+            tool_calls=reply.tool_calls,
+            finish_reason=reply.finish_reason,
+            usage=reply.usage,
+            seconds=round(reply.seconds, 3),
+            reasoning=await self._ledger.store_text(thought.text, is_said=True),
+            reasoning_blocks=await self._ledger.store_text(thought.blocks, is_said=True),
+            is_reasoning_withheld=thought.is_withheld,
+        )
 
     async def record_failure(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
         """Book a failed try; one that was turned away before it began was none."""
