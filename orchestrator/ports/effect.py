@@ -16,7 +16,7 @@ from worktrees.errors import GitError
 
 @dataclass
 class EffectInProgress:
-    """An effect under way; the block that has it must set `done`. `along` is recorded together with it."""
+    """An effect under way; the block that has it must set `done`. `extra_events` are recorded together with it."""
 
     done: Done | None = None
     extra_events: tuple[Event, ...] = ()

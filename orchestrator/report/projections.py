@@ -1,6 +1,6 @@
-"""What is derived of a run for those who read about it: kept with its events by whoever appends them.
+"""Texts derived of a run for its readers; whoever appends its events keeps them with these.
 
-What renders it is loaded when something is rendered first: an engine asks its first planner before that.
+Their renderers are loaded when one is needed first: an engine asks its first planner before that.
 """
 
 from collections.abc import Callable

@@ -48,14 +48,14 @@ class Store:
     waiting: list[RecordedEvent] = field(default_factory=list)
     turn: anyio.Lock = field(default_factory=anyio.Lock)
 
-    def stage(self, event: Event) -> None:
+    def stage_event(self, event: Event) -> None:
         """Give the event its place; it becomes durable with the next one that is written."""
         self.seq += 1
         self.waiting.append(RecordedEvent(self.seq, datetime.now(UTC), event))
 
-    async def write(self, event: Event) -> None:
+    async def append_event(self, event: Event) -> None:
         """Make the event durable, and all that are staged."""
-        self.stage(event)
+        self.stage_event(event)
         last = self.seq
         async with self.turn:
             if self.durable < last:
@@ -70,7 +70,7 @@ async def run_agent(client: LiteLLMClient, url: str, name: str, workspace: Works
     messages = [Message(role="system", text=INSTRUCTIONS), Message(role="user", text="Do it.")]
     for turn in range(10_000):
         known = {"key": f"{name}.{turn}", "task": TaskId(name), "session": SessionId(name), "turn": turn}
-        await store.write(ModelCalled(**known, role="worker", model="openai/parts"))
+        await store.append_event(ModelCalled(**known, role="worker", model="openai/parts"))
         request = Request(
             **asked,
             turn=turn,
@@ -81,22 +81,22 @@ async def run_agent(client: LiteLLMClient, url: str, name: str, workspace: Works
             api_key_env="BENCH_KEY",
         )
         reply = await client.request_completion(request)
-        store.stage(_build_reply_event(known, reply))
+        store.stage_event(_build_reply_event(known, reply))
         messages.append(Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls))
         if not reply.tool_calls:
             return
         call = reply.tool_calls[0]
-        await store.write(ToolCalled(**known, name=call.name, arguments=Text.build_inline(call.arguments)))
+        await store.append_event(ToolCalled(**known, name=call.name, arguments=Text.build_inline(call.arguments)))
         command = str(parse_json_object(call.arguments)["command"])
         result, output = await run_and_read(workspace, ShellCommand(line=command))
         observation = Text.build_inline(output)
-        store.stage(
+        store.stage_event(
             ToolReturned(
                 **known, call_id=call.id, name=call.name, ok=result.is_success, observation=observation, seconds=0.0
             )
         )
         del known["key"]
-        store.stage(TurnEnded(**known, tree=None))
+        store.stage_event(TurnEnded(**known, tree=None))
         messages.append(Message(role="tool", text=output, call_id=call.id))
 
 

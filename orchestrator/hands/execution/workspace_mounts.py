@@ -1,4 +1,4 @@
-"""What the commands of one workspace find mounted: its checkout, a git directory of its own, what it borrows."""
+"""The mounts of one workspace's commands: its checkout, a git directory of its own, what it borrows."""
 
 import os
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from worktrees.safety.removal import open_root_directory
 
 
 class WorkspaceMounts:
-    """The mounts of one workspace's commands, and the files behind them in `folder`, outside of its checkout.
+    """The mounts, and the files behind them in `folder`, outside of its checkout.
 
     `world` is what its commands see of the machine, None without a sandbox.
     """
@@ -35,7 +35,7 @@ class WorkspaceMounts:
         self._git = folder / "git"
         self._world_files = folder / "world"
         self._is_complete = False
-        """Whether a command has been prepared since git's state was last removed."""
+        """True once a command has been prepared, until git's state is removed again."""
 
     async def prepare_mounts(self, command: ShellCommand, exchange: Path) -> MountPlan:
         """Make what is missing of the files for a command, and return what it mounts.
