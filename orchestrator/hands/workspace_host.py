@@ -44,6 +44,8 @@ class WorkspaceHost:
     watcher: ChangeWatcher
     redactor: Redactor = PATTERN_REDACTOR
     tasks: TaskGroup = field(default_factory=anyio.create_task_group)
+    _tier_policies: dict[Tier, SandboxPolicy] = field(default_factory=dict, init=False, repr=False)
+    """The policies of tiers as they were last resolved: every call of a tool asks for the hash of one."""
 
     @property
     def backend(self) -> Backend | None:
@@ -67,14 +69,21 @@ class WorkspaceHost:
 
     async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
         """Return the policy of a tier; the registries are looked up when tier 2 is first asked for."""
-        found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
-        return self.policy.model_copy(update={"tier": tier, "registries": found})
+        found = await self._find_tier_registries(tier)
+        resolved = self._tier_policies.get(tier)
+        if resolved is None or resolved.registries is not found:
+            resolved = self.policy.model_copy(update={"tier": tier, "registries": found})
+            self._tier_policies[tier] = resolved
+        return resolved
+
+    async def _find_tier_registries(self, tier: Tier) -> Registries | None:
+        return await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
 
     async def find_registries(self, command: ShellCommand) -> Registries | None:
         """Return what a command reaches at tier 2: the hosts of its own grant, or else the registries."""
         if command.tier == Tier.REGISTRIES and command.grant is not None and command.grant.hosts is not None:
             return build_granted_registries(command.grant.hosts)
-        return (await self.resolve_tier_policy(command.tier)).registries
+        return await self._find_tier_registries(command.tier)
 
     @asynccontextmanager
     async def hold_place(self, command: ShellCommand) -> AsyncIterator[None]:

@@ -8,6 +8,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 
 from orchestrator.domain.frozen_model import FrozenModel
 from orchestrator.domain.paths.globs import matches_glob
@@ -60,6 +61,10 @@ class PolicyDecision(FrozenModel):
         return name
 
 
+_ALLOWED = PolicyDecision(effect="allow")
+"""The decision where no file says anything; one object, as every call of a tool asks several times."""
+
+
 @dataclass(frozen=True)
 class _Ground:
     """A rule that fits, or a file's default: what it says, and how closely it fits."""
@@ -85,7 +90,7 @@ def decide_policy(rule_sets: Sequence[RuleSet], actor: PolicyActor, subject: Pol
     """
     grounds = list(_iterate_grounds(rule_sets, actor, subject))
     if not grounds:
-        return PolicyDecision(effect="allow")
+        return _ALLOWED
     strongest = max(grounds, key=lambda ground: ground.rank)
     others = [ground for ground in grounds if ground is not strongest]
     return _describe_ground(strongest, _find_other_effect(rule_sets, others, strongest))
@@ -221,6 +226,7 @@ def find_highest_tier(rule_sets: Sequence[RuleSet], actor: PolicyActor, usual: T
     return Tier.FILES
 
 
+@cache
 def build_tier_question(tier: Tier) -> PolicySubject:
     """Return the subject that a tier is."""
     return PolicySubject(kind="tier", name=str(int(tier)))
