@@ -9,7 +9,7 @@ First: `TASKS` tasks in chains on `WORKERS` workers. The bound is the larger of 
 tasks with their reviews, and the rounds in which so many workers can do so many equal tasks, with the last review.
 
 Then `AGENTS` workers at once, each with `TURNS` replies of a second: of the time between the last beginning and the
-first end, the share in which replies were under way.
+first end, the share in which replies were under way. They read, so that no command takes the processors.
 
 Last: `TESTED` small tasks with tests, and the runs of the gate that their landing takes (see `bench.gate_runs`).
 """
@@ -27,7 +27,7 @@ import anyio
 
 from bench.gate_runs import MOST_WHOLE_RUNS, measure_gate_runs
 from orchestrator.app.run_execution import RunExit, run_goal
-from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted
+from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned
 from orchestrator.domain.ids import parse_session_role
 from orchestrator.domain.run.gate_runs import measure_runs_per_landed_task
 from orchestrator.journal.storage.event_store import read_all_events
@@ -135,6 +135,8 @@ def _collect_times(ended: RunExit, times: Sequence[list[float]]) -> None:
     kinds = (SessionStarted, SessionEnded, ModelReplied)
     for recorded in read_all_events(ended.directory.journal):
         event = recorded.event
+        if isinstance(event, ToolReturned) and not event.ok:
+            raise SystemExit(f"a call of `{event.name}` failed: {event.observation.head}")
         if isinstance(event, kinds) and parse_session_role(event.session) == "worker":
             times[kinds.index(type(event))].append(recorded.at.timestamp())
 
@@ -174,12 +176,11 @@ def _build_task(name: str) -> list[ScriptedReply]:
 
 
 def _build_long_task(name: str, turns: int) -> list[ScriptedReply]:
-    """Return a worker that looks around for all replies but two, then writes a file."""
+    """Return a worker that reads for all replies but two, then writes a file."""
     looks = []
     for number in range(turns - 2):
-        ways = (("read", {"path": "calc.py"}), ("search", {"pattern": f"def {number}"}), ("list", {"path": "."}))
-        tool, arguments = ways[number % len(ways)]
-        looks.append(uses("worker", name, tool, **arguments))
+        ways = ({"path": "calc.py"}, {"path": "test_calc.py"}, {"path": "calc.py", "start": 2, "end": 5})
+        looks.append(uses("worker", name, "read", **ways[number % len(ways)]))
     said = [*looks, writes(name, f"{name}.txt", f"{name}\n"), worker_ends(name)]
     return [*(one.model_copy(update={"delay_s": TURN_S}) for one in said), reviews(name)]
 

@@ -138,6 +138,7 @@ class _JournaledTries:
         async with record_effect(self._ledger, called, (ModelError,), _build_lost, stages_done=True) as asking:
             reply = _hide_secrets(self._ledger, await self._client.request_completion(request))
             with anyio.CancelScope(shield=True):
+                await self._ledger.wait_for_admission()
                 asking.done = await self._build_replied(called, reply)
         self._open = None
         return reply.model_copy(update={"asked_model": request.model})

@@ -20,6 +20,7 @@ from orchestrator.domain.run.state import RunState
 from orchestrator.domain.text.blob_text import INLINE_CHARS, Text
 from orchestrator.domain.text.encoding import make_encodable
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
+from orchestrator.journal.admission import AdmissionControl
 from orchestrator.journal.event_redaction import escape_surrogates, redact_event
 from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.state.derivation import DerivedState, derive_whole_state
@@ -90,6 +91,9 @@ class Journal:
         self._pending: list[RecordedEvent] = []
         self._durable = self.state.seq
         self._turn = anyio.Lock(fast_acquire=True)
+        self._writer_thread = anyio.CapacityLimiter(1)
+        """A thread for commits alone: others may all be waiting for locks of other processes."""
+        self._search_turn = anyio.Lock()
         self._failure: OrchestrateError | None = None
         self._project_at = float("-inf")
         if self.state.seq:  # whoever waits for an engine that goes on waits for its first action, not for this
@@ -97,6 +101,7 @@ class Journal:
         self._stopping = anyio.Event()
         self._interruptible: dict[anyio.CancelScope, TaskId] = {}
         self._staged = anyio.Event()
+        self._admission = AdmissionControl()
         self.listeners: list[EventListener] = []
         self.projections: dict[str, StateProjector] = {}
         """What to derive for readers, by name: written with the events, now and then and when the run stops."""
@@ -138,6 +143,10 @@ class Journal:
         """
         self._place_all(events)
         self._staged.set()
+
+    async def wait_for_admission(self) -> None:
+        """Wait until few replies are taken up that are not durable yet; a second at most."""
+        await self._admission.wait_for_admission()
 
     async def flush_staged_events(self) -> None:
         """Make staged events durable that no `append` has taken along at once, for as long as this is awaited."""
@@ -189,12 +198,13 @@ class Journal:
         batch, self._pending = self._pending, []
         try:
             crash_point("journal.before-commit")
-            await to_thread.run_sync(self._store.insert_events, batch, derived)
+            await to_thread.run_sync(self._store.insert_events, batch, derived, limiter=self._writer_thread)
             crash_point("journal.after-commit")
         except (JournalProblem, RunLocked) as problem:
             self._failure = problem
             return
         self._durable = batch[-1].seq
+        self._admission.admit_next()
         for listener in list(self.listeners):
             self._tell_listener(listener, batch)
 
@@ -289,8 +299,12 @@ class Journal:
             return await to_thread.run_sync(self._store.read_session, session)
 
     async def search_events(self, query: str, limit: int) -> list[SearchHit]:
-        """Return the newest durable events in which all words of the query occur, newest first."""
-        return await to_thread.run_sync(search_events, self.directory, query, limit)
+        """Return the newest durable events in which all words of the query occur, newest first.
+
+        One search is under way at a time: each locks the index, and many that wait for it would hold all threads.
+        """
+        async with self._search_turn:
+            return await to_thread.run_sync(search_events, self.directory, query, limit)
 
     def close(self) -> None:
         """Write what is staged and close the file. Only after everybody who appends has stopped."""

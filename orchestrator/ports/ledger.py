@@ -57,6 +57,12 @@ class Ledger(SessionMemory, Protocol):
             JournalProblem: an earlier write failed; the state is as before.
         """
 
+    async def wait_for_admission(self) -> None:
+        """Wait, for a second at most, until few replies are taken up that are not durable yet.
+
+        Whoever has got a reply waits here before it goes on, so that those who came before are done first.
+        """
+
     def build_next_key(self, name: str) -> str:
         """Return the idempotency key for the next try of the effect `name`."""
 

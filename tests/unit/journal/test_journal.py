@@ -81,6 +81,29 @@ async def test_what_is_staged_is_durable_soon_where_nothing_is_appended(tmp_path
     assert texts(tmp_path / "journal.db") == ["one", "two"]
 
 
+async def test_replies_that_come_at_once_pass_a_few_with_each_commit_in_their_order(journal: Journal) -> None:
+    passed = list[int]()
+
+    async def take_up(number: int) -> None:
+        await journal.wait_for_admission()
+        passed.append(number)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(take_up, number)
+        for commits in range(3):
+            await anyio.wait_all_tasks_blocked()
+            assert passed == list(range(min(20, 8 * (commits + 1))))
+            await journal.append(notice(str(commits)))
+
+
+async def test_a_reply_passes_within_seconds_where_nothing_is_committed(journal: Journal) -> None:
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(journal.wait_for_admission)
+
+
 async def test_errors_beside_the_flushing_come_out_as_they_are(journal: Journal) -> None:
     with pytest.raises(KeyError):
         async with flush_beside(journal):

@@ -15,7 +15,7 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.journal.full_text.event_words import extract_words
-from orchestrator.journal.full_text.index import INDEX_FILE
+from orchestrator.journal.full_text.index import INDEX_FILE, hold_index_lock
 from orchestrator.journal.full_text.search import find_events, search_events
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.maintenance import JournalMaintenance
@@ -264,3 +264,17 @@ def test_thinking_is_not_found_so_that_agents_do_not_recall_each_others() -> Non
     thought = {"head": "I doubt it", "size": 10, "sha": None}
     body = {"text": {"head": "done", "size": 4, "sha": None}, "reasoning": thought, "reasoning_blocks": thought}
     assert extract_words(body, lambda _sha: None).said == "done"
+
+
+async def test_many_searches_that_wait_for_the_index_keep_nobody_from_appending(tmp_path: Path) -> None:
+    journal = await told(tmp_path)
+    async with anyio.create_task_group() as tasks:
+        with hold_index_lock(tmp_path) as has_lock:
+            assert has_lock
+            for _ in range(60):
+                tasks.start_soon(journal.search_events, "word", 10)
+            await anyio.sleep(0.2)
+            begun = anyio.current_time()
+            await journal.append(notice("while they wait"))
+            assert anyio.current_time() - begun < 10  # a search gives up waiting after 60 s
+    journal.close()
