@@ -18,7 +18,7 @@ from orchestrator.judge.rules.change_facts import ChangeFacts
 from orchestrator.judge.source.always_equal import find_always_equal
 from orchestrator.judge.source.name_resolution import NameResolver, resolve_text
 from orchestrator.judge.source.process_ends import find_child_nodes, hands_on_process_end
-from orchestrator.judge.source.python_syntax import find_nodes, parse_python
+from orchestrator.judge.source.python_syntax import find_module_nodes, list_module_nodes, parse_python
 from orchestrator.judge.source.shipped_test_support import is_shipped_test_support
 
 _TEST_RUNNERS = frozenset({"pytest", "unittest", "pluggy", "nose", "xdist"})
@@ -48,7 +48,7 @@ class Trick(NamedTuple):
 
 def _find_run_inspection(tree: ast.Module, names: NameResolver) -> Iterator[Trick]:
     """Yield what no code has a reason to ask of the process that runs it, tests included."""
-    for node in find_nodes(tree, ast.Attribute):
+    for node in find_module_nodes(tree, ast.Attribute):
         if (name := names.resolve_name(node)) in _ATTRIBUTES:
             yield Trick(f"uses {name}, by which code can tell that it is being tested", node.lineno)
 
@@ -57,11 +57,11 @@ def _find_test_detection(tree: ast.Module, names: NameResolver) -> Iterator[Tric
     """Yield what only code has a reason to ask that does something else while it is being tested."""
     texts = list(_find_texts(tree))
     speaks_of_tests = any(_TEST_NAME.match(text) for text, _ in texts)
-    for call in find_nodes(tree, ast.Call):
+    for call in find_module_nodes(tree, ast.Call):
         if speaks_of_tests and (name := names.resolve_name(call.func)) in _FRAMES:
             yield Trick(f"looks at who calls it ({name}) and speaks of tests", call.lineno)
             break
-    for node in find_nodes(tree, ast.Attribute):
+    for node in find_module_nodes(tree, ast.Attribute):
         if node.attr == "co_consts":
             yield Trick("reads constants out of code, such as those that a test expects", node.lineno)
     yield from _find_runner_lookups(tree, names)
@@ -72,7 +72,7 @@ def _find_test_detection(tree: ast.Module, names: NameResolver) -> Iterator[Tric
 
 
 def _find_runner_lookups(tree: ast.Module, names: NameResolver) -> Iterator[Trick]:
-    for node in ast.walk(tree):
+    for node in list_module_nodes(tree):
         match node:
             case (
                 ast.Subscript(value=value, slice=part)
@@ -90,15 +90,15 @@ def _find_runner_lookups(tree: ast.Module, names: NameResolver) -> Iterator[Tric
 
 def _find_texts(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Yield the texts of a module that are no docstrings, with their lines."""
-    docstrings = {id(node.value) for node in find_nodes(tree, ast.Expr)}
-    for node in find_nodes(tree, ast.expr):
+    docstrings = {id(node.value) for node in find_module_nodes(tree, ast.Expr)}
+    for node in find_module_nodes(tree, ast.expr):
         if id(node) not in docstrings and (text := resolve_text(node)) is not None:
             yield text, node.lineno
 
 
 def _reads_files(tree: ast.Module) -> bool:
     """Return True if anything of a module reads a file."""
-    for node in ast.walk(tree):
+    for node in list_module_nodes(tree):
         match node:
             case ast.Call(func=ast.Name(id="open"), args=[_]):
                 return True
@@ -192,8 +192,8 @@ def _walk_imported(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _find_silent_exits(tree: ast.Module, names: NameResolver) -> Iterator[Trick]:
-    called, children = {id(call.func) for call in find_nodes(tree, ast.Call)}, find_child_nodes(tree, names)
-    for node in ast.walk(tree):
+    called, children = {id(call.func) for call in find_module_nodes(tree, ast.Call)}, find_child_nodes(tree, names)
+    for node in list_module_nodes(tree):
         if isinstance(node, ast.expr) and (name := names.resolve_name(node)) in _EXITS:
             verb = "calls" if id(node) in called else "hands on"
             text = f"{verb} {name}, which ends a test run without a word"
@@ -215,7 +215,7 @@ def _find_tricks_outside_tests(tree: ast.Module, names: NameResolver) -> Iterato
     for text, line in find_always_equal(tree, names):
         yield Trick(text, line)
     yield from _find_test_detection(tree, names)
-    for node in ast.walk(tree):
+    for node in list_module_nodes(tree):
         match node:
             case ast.Import() | ast.ImportFrom():
                 for name in sorted(_TEST_RUNNERS & _list_imported_modules(node)):

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from orchestrator.judge.source.name_resolution import NameResolver, resolve_text
-from orchestrator.judge.source.python_syntax import find_nodes, uses_name
+from orchestrator.judge.source.python_syntax import find_module_nodes, find_nodes, list_module_nodes, uses_name
 
 _Function = ast.FunctionDef | ast.Lambda
 _Given = tuple[str, str, ast.FunctionDef | ast.expr]
@@ -19,7 +19,7 @@ _UNNAMED = "a class"
 def find_always_equal(tree: ast.Module, names: NameResolver) -> Iterator[tuple[str, int]]:
     """Yield each way, with its line, in which a module makes something equal to everything."""
     functions = _list_functions(tree)
-    always_true = {node.name for node in find_nodes(tree, ast.ClassDef) if _is_always_true(node)}
+    always_true = {node.name for node in find_module_nodes(tree, ast.ClassDef) if _is_always_true(node)}
     for owner, name, value in _find_comparing(tree, names):
         if (names.resolve_name(value) or "").endswith(_OPPOSITES[name]):
             yield f"{owner}.{name} is the opposite of what it is called", value.lineno
@@ -45,7 +45,7 @@ def _describe_problem(name: str, function: _Function, always_true: set[str]) -> 
 
 def _list_functions(tree: ast.Module) -> dict[str, _Function]:
     functions: dict[str, _Function] = {}
-    for node in ast.walk(tree):
+    for node in list_module_nodes(tree):
         match node:
             case ast.FunctionDef(name=name):
                 functions[name] = node
@@ -56,7 +56,7 @@ def _list_functions(tree: ast.Module) -> dict[str, _Function]:
 
 def _find_comparing(tree: ast.Module, names: NameResolver) -> Iterator[_Given]:
     """Yield comparing methods as they are given: in a class, by assignment, by `setattr`, in a dictionary of a type."""
-    for node in ast.walk(tree):
+    for node in list_module_nodes(tree):
         match node:
             case ast.ClassDef():
                 yield from _find_comparing_in_class(node)

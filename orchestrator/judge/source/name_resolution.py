@@ -2,6 +2,8 @@
 
 import ast
 
+from orchestrator.judge.source.python_syntax import list_module_nodes
+
 _IMPORTING = frozenset({"importlib.import_module", "__import__", "builtins.__import__"})
 _FIELDS = ".__dict__"
 _DEPTH = 40
@@ -13,7 +15,7 @@ class NameResolver:
 
     def __init__(self, tree: ast.Module) -> None:
         self._known: dict[str, str] = {}
-        for node in ast.walk(tree):
+        for node in list_module_nodes(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if alias.asname:

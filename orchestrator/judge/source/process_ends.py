@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from orchestrator.judge.source.name_resolution import NameResolver
-from orchestrator.judge.source.python_syntax import FunctionNode, find_nodes
+from orchestrator.judge.source.python_syntax import FunctionNode, find_module_nodes, find_nodes, list_module_nodes
 
 _FORKS = frozenset({"os.fork", "os.forkpty", "pty.fork"})
 _ENDS = frozenset({"os._exit", "os.abort", "os.kill", "os.killpg", "sys.exit", "exit", "quit", "signal.raise_signal"})
@@ -23,7 +23,9 @@ def hands_on_process_end(call: ast.Call, names: NameResolver) -> bool:
 def find_child_nodes(tree: ast.Module, names: NameResolver) -> frozenset[int]:
     """Return the `id` of every node that only the child of a fork executes, in functions that fork themselves."""
     found = set[int]()
-    for function in find_nodes(tree, ast.AST):
+    if not any(_is_fork(call, names) for call in find_module_nodes(tree, ast.Call)):
+        return frozenset()
+    for function in list_module_nodes(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for statement in _iterate_child_branches(function, names):
                 found.update(map(id, ast.walk(statement)))

@@ -6,6 +6,7 @@ import threading
 import tokenize
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -71,6 +72,19 @@ def tokenize_python(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
 def find_nodes(tree: ast.AST, kind: type[Node]) -> Iterator[Node]:
     """Yield the nodes of one kind in a tree, itself among them, breadth first."""
     for node in ast.walk(tree):
+        if isinstance(node, kind):
+            yield node
+
+
+@lru_cache(maxsize=4)
+def list_module_nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module, breadth first; kept for a module that many look through and nobody changes."""
+    return tuple(ast.walk(tree))
+
+
+def find_module_nodes(tree: ast.Module, kind: type[Node]) -> Iterator[Node]:
+    """Yield the nodes of one kind in a module that nobody changes, breadth first."""
+    for node in list_module_nodes(tree):
         if isinstance(node, kind):
             yield node
 
