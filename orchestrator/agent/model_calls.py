@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,16 +106,14 @@ class _JournaledTries:
         price = await self._price_of(request.model)
         reserved = await self._budget.reserve_call(self._ledger.state, request, price)
         self._holds = True
-        try:
+        with ExitStack() as reservation:
+            reservation.callback(self._release)
             self._require_going()
-            reply = await self._complete(request, reserved)
-        except ModelError:
-            raise  # the reservation stands until `record_failure` has recorded the failure
-        except BaseException:
-            self._release()
-            raise
-        self._release()
-        return reply
+            try:
+                return await self._complete(request, reserved)
+            except ModelError:
+                reservation.pop_all()  # it stands until `record_failure` has recorded the failure
+                raise
 
     def _require_going(self) -> None:
         """Refuse to go on while a person has paused the run; each try asks, since the one before may be long ago."""

@@ -29,6 +29,7 @@ from orchestrator.domain.policy.rules import PolicyActor, PolicySubject
 from orchestrator.domain.text.truncation import LIMIT_CHARS, truncate_text
 from orchestrator.errors import MalformedReply
 from orchestrator.llm.output_parsing import parse_arguments
+from orchestrator.ports.background_tasks import run_background_tasks
 from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.hooks import HookOccurrence, Hooks
@@ -335,16 +336,9 @@ async def _run_stoppable(
         use.close()
         return ToolResult(_describe_stop(ledger, call), is_ok=False)
     result: ToolResult | None = None
-    problem: Exception | None = None
-    async with anyio.create_task_group() as tasks:
+    async with run_background_tasks() as tasks:
         tasks.start_soon(_wait_for_stop, ledger, call, workspace, tasks.cancel_scope)
-        try:
-            result = await use
-        except Exception as error:  # noqa: BLE001 - raised again below: the group would wrap it
-            problem = error
-        tasks.cancel_scope.cancel()
-    if problem is not None:
-        raise problem
+        result = await use
     if call not in ledger.state.stopped_calls and result is not None:
         return result
     printed = result or ToolResult("")

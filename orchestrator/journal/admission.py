@@ -28,10 +28,12 @@ class AdmissionControl:
             return
         admitted = anyio.Event()
         self._waiting.append(admitted)
-        with anyio.move_on_after(_LONGEST_WAIT_S):
-            await admitted.wait()
-        if not admitted.is_set():
-            self._waiting.remove(admitted)
+        try:
+            with anyio.move_on_after(_LONGEST_WAIT_S):
+                await admitted.wait()
+        finally:
+            if not admitted.is_set():
+                self._waiting.remove(admitted)
 
     def admit_next(self) -> None:
         """Let the next ones pass, as something was committed."""

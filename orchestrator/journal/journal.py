@@ -26,6 +26,7 @@ from orchestrator.journal.full_text.search import search_events
 from orchestrator.journal.state.derivation import DerivedState, derive_whole_state
 from orchestrator.journal.storage.blobs import BlobStore
 from orchestrator.journal.storage.event_store import EventStore
+from orchestrator.ports.background_tasks import run_background_tasks
 from orchestrator.ports.journal_search import SearchHit
 from orchestrator.ports.ledger import Clock
 from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
@@ -318,11 +319,6 @@ class Journal:
 @asynccontextmanager
 async def flush_beside(journal: Journal) -> AsyncIterator[None]:
     """Make what is staged durable soon, for as long as the block lasts; its exceptions come out as they are."""
-    tasks = anyio.create_task_group()
-    await tasks.__aenter__()
-    tasks.start_soon(journal.flush_staged_events)
-    try:
+    async with run_background_tasks() as tasks:
+        tasks.start_soon(journal.flush_staged_events)
         yield
-    finally:
-        tasks.cancel_scope.cancel()
-        await tasks.__aexit__(None, None, None)

@@ -226,15 +226,17 @@ def test_whatever_a_model_replied_can_be_sent_to_a_provider_again(text: str, val
         Message(role="tool", text=text, call_id=text),
     )
     sent = render_messages(messages, ReasoningWriter(request()))
-    json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
+    assert json.loads(json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()) == sent
     arguments = json.loads(sent[0]["tool_calls"][0]["function"]["arguments"])
-    json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    assert json.loads(json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()) == arguments
 
 
 @given(value=ODD_JSON)
 def test_json_of_others_is_read_as_text_that_can_be_encoded(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
-        json.dumps(decode_json(text), ensure_ascii=False).encode()
+        read = decode_json(text)
+        again = json.loads(json.dumps(read, ensure_ascii=False).encode())
+        assert json.dumps(again) == json.dumps(read)  # as text, for no NaN equals another one
 
 
 @pytest.mark.parametrize("text", [DEEP, "9" * 5_000, b"\xff", "{", ""])

@@ -111,17 +111,17 @@ STREAMED = {
 @pytest.mark.parametrize("kind", AT_ONCE)
 async def test_a_reply_without_bounds_ends_with_a_name_and_stops_nobody(kind: str) -> None:
     flood, error = AT_ONCE[kind]
-    await flooded(flood, error, stall_s=0.0)
+    await check_flood(flood, error, stall_s=0.0)
 
 
 @pytest.mark.attack(65)
 @pytest.mark.parametrize("kind", STREAMED)
 async def test_a_stream_without_bounds_ends_with_a_name_and_stops_nobody(kind: str) -> None:
     flood, error = STREAMED[kind]
-    await flooded(flood, error, stall_s=2.0)
+    await check_flood(flood, error, stall_s=2.0)
 
 
-async def flooded(flood: Flood, error: type[ModelError], stall_s: float) -> None:
+async def check_flood(flood: Flood, error: type[ModelError], stall_s: float) -> None:
     honest = Flood(pieces=(completion(),))
     async with asking(honest, flood, honest) as (client, server, url):
         await client.request_completion(request(api_base=url))

@@ -153,7 +153,7 @@ def test_a_lock_that_holds_what_no_process_wrote_is_one_all_the_same(directory: 
     with feeding(directory) as feed, directory.hold_lock():
         (directory.path / "lock").write_bytes(b"\xff\nlease soon\n")
         shown(feed, last_of(directory))
-        until(feed, Connection.LIVE)
+        assert until(feed, Connection.LIVE).connection is Connection.LIVE
 
 
 def test_a_recording_is_played_by_its_own_times_held_hurried_and_ended(directory: RunDirectory) -> None:

@@ -57,6 +57,7 @@ async def test_header_keys_and_the_chosen_row_are_in_sight(fleet: RunDirectory, 
             pilot, lambda: len(screen(app)) == 20 and any(line.strip("│").startswith(">") for line in screen(app))
         )
         await until(pilot, lambda: "1 Fleet" in screen(app)[1] and "q detach" in screen(app)[-1])
+        assert len(screen(app)) == 20
 
 
 async def test_a_filter_shows_what_status_shows(fleet: RunDirectory, place: tuple[Path, Path]) -> None:

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -18,7 +18,7 @@ from orchestrator.domain.mcp.tool_definition import ServerFailure, ToolDefinitio
 from orchestrator.domain.policy.rules import HostRules
 from orchestrator.domain.text.sanitization import to_one_line
 from orchestrator.ports.hands import ShellCommand, Workspace
-from orchestrator.ports.processes import HostGrant, ProgramGrant
+from orchestrator.ports.processes import HostGrant, ProcessPipes, ProgramGrant
 
 if TYPE_CHECKING:
     from orchestrator.agent.mcp.sdk_client import SdkClient, ServerAnswer
@@ -123,17 +123,11 @@ class ServerConnection:
             opened = sdk_client.open_http_client(self.settings, token, self._meter)
             call_id = ""
         else:
-            if self._workspace is None:
-                self._ended.set()
-                raise ServerProblem(ServerFailure.UNAVAILABLE, "there is no workspace here in which it could run")
             call_id = f"mcp-{self.settings.name}-{uuid4().hex}"
-            command = build_server_command(self.settings, self._host_rules())
-            try:
-                pipes = await self._workspace.open_process(call_id, command)
-            except BaseException:
-                self._ended.set()
-                raise
-            opened = sdk_client.open_piped_client(pipes, self._meter)
+            with ExitStack() as failing:
+                failing.callback(self._ended.set)
+                opened = sdk_client.open_piped_client(await self._open_pipes(call_id), self._meter)
+                failing.pop_all()
         ready = anyio.Event()
         self._tasks.start_soon(self._hold_open, opened, call_id, ready)
         with anyio.move_on_after(GREETING_S):
@@ -141,6 +135,11 @@ class ServerConnection:
             return
         await self.end_server()
         raise ServerProblem(ServerFailure.TIMED_OUT, f"it was not ready within {GREETING_S:g} s")
+
+    async def _open_pipes(self, call_id: str) -> ProcessPipes:
+        if self._workspace is None:
+            raise ServerProblem(ServerFailure.UNAVAILABLE, "there is no workspace here in which it could run")
+        return await self._workspace.open_process(call_id, build_server_command(self.settings, self._host_rules()))
 
     async def _hold_open(
         self, opened: AbstractAsyncContextManager["SdkClient"], call_id: str, ready: anyio.Event
