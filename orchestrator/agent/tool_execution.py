@@ -335,14 +335,13 @@ async def _run_stoppable(
     if call in ledger.state.stopped_calls:
         use.close()
         return ToolResult(_describe_stop(ledger, call), is_ok=False)
-    result: ToolResult | None = None
+    result = ToolResult("")
     async with run_background_tasks() as tasks:
         tasks.start_soon(_wait_for_stop, ledger, call, workspace, tasks.cancel_scope)
         result = await use
-    if call not in ledger.state.stopped_calls and result is not None:
+    if call not in ledger.state.stopped_calls:
         return result
-    printed = result or ToolResult("")
-    return replace(printed, text=f"{_describe_stop(ledger, call)}\n{printed.text}".rstrip(), is_ok=False, final=None)
+    return replace(result, text=f"{_describe_stop(ledger, call)}\n{result.text}".rstrip(), is_ok=False, final=None)
 
 
 async def _wait_for_stop(ledger: Ledger, call: str, workspace: Workspace | None, scope: anyio.CancelScope) -> None:
