@@ -25,7 +25,7 @@ from orchestrator.journal.storage.event_store import read_all_events
 
 BOUND = 1.25
 CODEMOD = "sleep {seconds}; sed -i s/old_name/new_name/"
-ALONE = 40
+SAMPLE_FILES = 40
 """On so many files the codemod is measured by itself."""
 RECIPE = """schema = 1
 
@@ -61,8 +61,8 @@ class NamesTest(unittest.TestCase):
 """
 
 
-def generate(root: Path, count: int) -> None:
-    """A repository of so many small modules in directories of fifty, each with one site, and one test over all."""
+def create_repository(root: Path, count: int) -> None:
+    """Make a repository of so many small modules in directories of fifty, each with one site, and one test over all."""
     for number in range(count):
         place = root / "pkg" / f"part{number // 50:03}" / f"module{number:05}.py"
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -74,9 +74,9 @@ def generate(root: Path, count: int) -> None:
         subprocess.run(["git", *words], cwd=root, check=True)
 
 
-def alone(root: Path, codemod: str) -> float:
-    """Seconds that the codemod takes for a file by itself; the files are as before afterwards."""
-    paths = sorted(str(path.relative_to(root)) for path in root.glob("pkg/**/*.py"))[:ALONE]
+def measure_codemod(root: Path, codemod: str) -> float:
+    """Return the seconds that the codemod takes for a file by itself; the files are as before afterwards."""
+    paths = sorted(str(path.relative_to(root)) for path in root.glob("pkg/**/*.py"))[:SAMPLE_FILES]
     begun = time.perf_counter()
     for path in paths:
         subprocess.run(["/bin/sh", "-c", f"{codemod} {path}"], cwd=root, check=True)
@@ -85,20 +85,20 @@ def alone(root: Path, codemod: str) -> float:
     return each
 
 
-def carried_out(root: Path, state: Path, recipe: Path) -> tuple[float, dict[str, Any]]:
-    """Seconds of one run with everything around it, and what it says of itself."""
+def run_migration(root: Path, state: Path, recipe: Path) -> tuple[float, dict[str, Any]]:
+    """Return the seconds of one run with everything around it, and what it says of itself."""
     words = ["migrate", "run", str(recipe), "--repo", str(root), "--state", str(state), "--json"]
     begun = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", "orchestrator", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
     )
     wall = time.perf_counter() - begun
-    said: dict[str, Any] = json.loads(done.stdout)
-    return wall, said
+    result: dict[str, Any] = json.loads(done.stdout)
+    return wall, result
 
 
-def spent(journal: Path) -> tuple[float, int, int]:
-    """Seconds in which checks ran, files that a step was run on, and files whose results were known."""
+def read_figures(journal: Path) -> tuple[float, int, int]:
+    """Return the seconds in which checks ran, the files that a step was run on, and those whose results were known."""
     events = [recorded.event for recorded in read_all_events(journal)]
     gate = sum(event.receipt.seconds for event in events if isinstance(event, CheckFinished))
     moved = [event for event in events if isinstance(event, FileMoved) and event.cache_key]
@@ -115,24 +115,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root, state, recipe = (Path(scratch, name) for name in ("repo", "state", "recipe.toml"))
         root.mkdir()
-        generate(root, given.files)
+        create_repository(root, given.files)
         codemod = CODEMOD.format(seconds=given.seconds)
         recipe.write_text(RECIPE.format(codemod=codemod))
-        each = alone(root, codemod)
-        wall, said = carried_out(root, state, recipe)
+        each = measure_codemod(root, codemod)
+        wall, result = run_migration(root, state, recipe)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        gate, ran, _ = spent(Path(said["journal"]))
-        again, second = carried_out(root, state, recipe)
-        _, repeated, known = spent(Path(second["journal"]))
+        gate, ran, _ = read_figures(Path(result["journal"]))
+        again, second = run_migration(root, state, recipe)
+        _, repeated, known = read_figures(Path(second["journal"]))
     work = given.files * each / cores
     ratio = wall / (work + gate)
-    print(f"{given.files} files, {each:.4f} s each by itself, {cores} cores: {said['outcome']}, {ran} files run")
+    print(f"{given.files} files, {each:.4f} s each by itself, {cores} cores: {result['outcome']}, {ran} files run")
     print(f"wall {wall:.1f} s, codemod work per core {work:.1f} s, gate {gate:.1f} s")
     cpu = used.ru_utime + used.ru_stime
     print(f"CPU of all processes {cpu:.1f} s; load of the machine {os.getloadavg()[0]:.1f}, which should be its own")
     print(f"again, unchanged: {again:.1f} s, {known} files known, {repeated} run")
     print(f"ratio {ratio:.2f}, bound {BOUND}")
-    sys.exit(0 if ratio <= BOUND and repeated == 0 and said["outcome"] == "done" else 1)
+    sys.exit(0 if ratio <= BOUND and repeated == 0 and result["outcome"] == "done" else 1)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,10 @@ BOUNDS_MS = {
 `doctor` is counted with git, the sandbox's self-test and the gate that it starts.
 """
 ENGINE = """
-from orchestrator.cli.main import cli
-cli.get_command(None, "engine")
+import contextlib, io
+from orchestrator.cli.main import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main(["engine", "--help"])
 import orchestrator.engine.goal.run
 """
 WAITS_MS = {"watch: header": 3000.0, "nobody to ask": 1000.0}

@@ -21,6 +21,8 @@ from pathlib import Path
 import anyio
 
 from orchestrator.app.run_execution import RunExit
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.event.run import CheckFinished
 from orchestrator.domain.event.work import CandidateTaken, SessionStarted
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.domain.purpose import Purpose
@@ -99,30 +101,33 @@ async def measure_round(place: Path, tests: int, samples: dict[str, list[float]]
     if ended.state.tasks[TASK].status != TaskStatus.MERGED:
         sys.exit(f"the change did not land: {ended.state.tasks[TASK].reason}")
     seconds: dict[str, float] = defaultdict(float)
-    candidate = ended.state.tasks[TASK].candidates[-1].tree
-    for receipt in ended.state.receipts.values():
-        if receipt.tree == candidate:
+    before_review = list_events_before_review(ended)
+    for recorded in before_review:
+        if isinstance(recorded.event, CheckFinished):
+            receipt = recorded.event.receipt
             seconds["gate, guarded" if receipt.kind == "gate" else receipt.kind] += receipt.seconds
-        else:
+    for receipt in ended.state.receipts.values():
+        if receipt.tree != ended.state.tasks[TASK].candidates[-1].tree:
             seconds["gate on the base"] += receipt.seconds
-    seconds["calls made again, and the rest"] = measure_verdict(ended) - sum_candidate(seconds)
+    whole_s = (before_review[-1].at - before_review[0].at).total_seconds()
+    seconds["calls made again, and the rest"] = whole_s - sum_candidate(seconds)
     for name, value in seconds.items():
         samples[name].append(value)
 
 
 def sum_candidate(seconds: Mapping[str, float]) -> float:
-    """Return the seconds of all that was done for the candidate."""
+    """Return the seconds of all that was done for the candidate until its reviewer was asked."""
     return sum(value for name, value in seconds.items() if name not in NOT_FOR_CANDIDATE)
 
 
-def measure_verdict(ended: RunExit) -> float:
-    """Return the seconds from the candidate to the question to its reviewer."""
-    taken = None
+def list_events_before_review(ended: RunExit) -> list[RecordedEvent]:
+    """Return the events from the candidate to the question to its reviewer, both included."""
+    found: list[RecordedEvent] = []
     for recorded in read_all_events(ended.directory.journal):
-        if isinstance(recorded.event, CandidateTaken):
-            taken = recorded.at
-        if taken and isinstance(recorded.event, SessionStarted) and recorded.event.role == "judge":
-            return (recorded.at - taken).total_seconds()
+        if found or isinstance(recorded.event, CandidateTaken):
+            found.append(recorded)
+        if found and isinstance(recorded.event, SessionStarted) and recorded.event.role == "judge":
+            return found
     sys.exit("no reviewer was asked about the candidate")
 
 

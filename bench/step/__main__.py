@@ -1,7 +1,7 @@
 """Measure what a step of an agent costs, ours and others', against the same model server.
 
     python -m bench.step             # one round of the short cases
-    FULL=1 python -m bench.step      # five rounds, also of 150 steps, and all harnesses
+    FULL=1 python -m bench.step      # three rounds, also of 150 steps, and all harnesses
 
 A step is one reply of the model and the command that it calls. In one process of a harness a run with a single step and
 one with all are measured, after another one: the difference is what further steps cost, without imports, planning,
@@ -51,7 +51,7 @@ def main() -> int:
     cases = [Case(1, 20), Case(64, 20)]
     if is_full:
         cases.insert(1, Case(1, 150, 4_096))
-    rounds, past, medians = int(os.environ.get("ROUNDS", "5" if is_full else "1")), 0, {}
+    rounds, past, medians = int(os.environ.get("ROUNDS", "3" if is_full else "1")), 0, {}
     for case in cases:
         measured = run_rounds(rounds, lambda case=case: measure_case(case, harnesses))
         bars = [Bar("ours / mini", MOST_OF_PEER_LONG if case.steps > 100 else MOST_OF_PEER)]
