@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+
 from orchestrator.config.live_config import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
@@ -58,6 +60,7 @@ class RunContext:
     of the new one. `on_recovered` is called when what earlier processes left open is settled, `action_order` says when
     due actions begin.
     `field_guide` is None where nothing is remembered, as in a migration.
+    `model_called` is set once this process has asked a model in this run.
     `has_worker` tells whether the worker's model can be asked, as far as is known without asking it.
     """
 
@@ -84,6 +87,7 @@ class RunContext:
     lend_hands: HandsLender | None = None
     field_guide: FieldGuide | None = None
     policy: PolicyGuard = NO_POLICY
+    model_called: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def state(self) -> RunState:

@@ -1,4 +1,8 @@
-"""A workspace that is made ready beside the first request to a model; whoever touches it waits until it is there."""
+"""A workspace that is made ready beside the first request to a model; whoever touches it waits until it is there.
+
+To check out a large repository takes both processors for seconds, so it begins once a model has been asked, or when the
+workspace is touched.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +14,7 @@ from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.sandbox.tier import Tier
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import find_sole_error
+from orchestrator.ports.background_tasks import run_background_tasks
 from orchestrator.ports.hands import MAX_WAIT_S, CommandResult, Hands, OutputEnd, ShellCommand, Snapshot, Workspace
 from orchestrator.ports.processes import ProcessPipes
 
@@ -20,13 +25,27 @@ class PendingWorkspace:
     def __init__(self) -> None:
         self._workspace: Workspace | None = None
         self._is_open = anyio.Event()
+        self._is_touched = anyio.Event()
+        self._waiting = anyio.CancelScope()
 
-    async def open_from(self, hands: Hands, commit: CommitId, purpose: Purpose) -> None:
-        """Open the workspace in these hands; raises as `Hands.open_workspace` does."""
+    async def open_from(self, hands: Hands, commit: CommitId, purpose: Purpose, model_called: anyio.Event) -> None:
+        """Open the workspace in these hands once a model is called or somebody touches it, unless it is given up.
+
+        Raises as `Hands.open_workspace` does.
+        """
+        with self._waiting:
+            await _wait_for_any(model_called, self._is_touched)
+        if self._waiting.cancelled_caught:
+            return
         self._workspace = await hands.open_workspace(commit, purpose)
         self._is_open.set()
 
+    def give_up(self) -> None:
+        """Open it no more, unless that has begun."""
+        self._waiting.cancel()
+
     async def _await_workspace(self) -> Workspace:
+        self._is_touched.set()
         await self._is_open.wait()
         return self._get_workspace()
 
@@ -119,6 +138,19 @@ class PendingWorkspace:
             await self._workspace.close()
 
 
+async def _wait_for_any(*events: anyio.Event) -> None:
+    async with run_background_tasks() as tasks:
+        is_set = anyio.Event()
+
+        async def note_event(event: anyio.Event) -> None:
+            await event.wait()
+            is_set.set()
+
+        for event in events:
+            tasks.start_soon(note_event, event)
+        await is_set.wait()
+
+
 @asynccontextmanager
 async def lend_pending_workspace(context: RunContext, commit: CommitId, purpose: Purpose) -> AsyncIterator[Workspace]:
     """Lend a workspace that is made ready while the block has begun, and give it back at the end.
@@ -135,8 +167,9 @@ async def lend_pending_workspace(context: RunContext, commit: CommitId, purpose:
     pending = PendingWorkspace()
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pending.open_from, context.hands, commit, purpose)
+            tasks.start_soon(pending.open_from, context.hands, commit, purpose, context.model_called)
             yield pending
+            pending.give_up()
     except BaseExceptionGroup as group:
         error = find_sole_error(group)
         if error is None:

@@ -8,7 +8,7 @@ from orchestrator.app.run_execution import RunExit
 from orchestrator.domain.commands.definitions import Approve
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import BaselineRecorded
-from orchestrator.domain.event.work import AttemptStarted, ModelCalled, ModelFailed, SessionStarted
+from orchestrator.domain.event.work import AttemptStarted, ModelCalled, ModelFailed, SessionStarted, WorkspaceLeasing
 from orchestrator.domain.run.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.storage.event_store import read_all_events
@@ -52,6 +52,11 @@ async def test_a_planner_is_asked_before_the_gate_has_run_and_a_worker_after_it(
     places = [find_place(ended, kind) for kind in (ModelCalled, BaselineRecorded, AttemptStarted)]
     assert places == sorted(places)
     assert UNDER_WAY in find_brief(ended)
+
+
+async def test_checkouts_begin_once_the_planner_is_asked(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), gate=SLOW)
+    assert find_place(ended, ModelCalled) < find_place(ended, WorkspaceLeasing)
 
 
 @pytest.mark.extended

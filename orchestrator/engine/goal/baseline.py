@@ -57,12 +57,19 @@ async def record_baseline(context: RunContext, stop_planner: Callable[[], Awaita
     return await ask_about_red_gate(context, receipts)
 
 
-def list_actions_beside_baseline(state: RunState, due: Sequence[Action], busy: frozenset[Action]) -> list[Action]:
-    """Return what of the due actions may begin while the gate runs on the base, and that run unless it is `busy`."""
+def list_actions_beside_baseline(
+    state: RunState, due: Sequence[Action], busy: frozenset[Action], *, is_asked: bool
+) -> list[Action]:
+    """Return what of the due actions may begin while the gate runs on the base, and that run unless it is `busy`.
+
+    The gate begins once the first planner `is_asked`, or is not at work: its checkout takes both processors from what
+    the first request waits for.
+    """
+    planning = PlanRound(ROOT_TASK)
     allowed = list[Action]()
-    if RecordBaseline() not in busy and state.user_pause is None:
+    is_planning = planning in due or planning in busy
+    if RecordBaseline() not in busy and state.user_pause is None and (is_asked or not is_planning):
         allowed.append(RecordBaseline())
-    for action in due:
-        if action == PlanRound(ROOT_TASK):
-            allowed.append(action)
+    if planning in due:
+        allowed.append(planning)
     return allowed

@@ -76,7 +76,6 @@ class GoalRun:
         self._schedule = GoalSchedule(context.state)
         self._tasks: TaskGroup | None = None
         self._pool: TrialPool | None = None
-        self._model_called = anyio.Event()
         self._is_baseline_due = False
 
     async def run_to_end(self) -> None:
@@ -118,12 +117,13 @@ class GoalRun:
 
         A program that is replaced while its run is under way would load half of the run from each of the two.
         """
-        await self._model_called.wait()
+        await self._context.model_called.wait()
         await to_thread.run_sync(importlib.import_module, _LATER_STEPS)
 
     def _note_model_call(self, recorded: RecordedEvent) -> None:
-        if isinstance(recorded.event, ModelCalled):
-            self._model_called.set()
+        if isinstance(recorded.event, ModelCalled) and not self._context.model_called.is_set():
+            self._context.model_called.set()
+            self._wake()
 
     async def _work_until_quiet(self, tasks: TaskGroup) -> None:
         while True:
@@ -174,7 +174,8 @@ class GoalRun:
         busy = self._busy.keys() | self._halted
         wanted = self._schedule.list_due_actions(bounds, busy, anyio.current_time(), self._pause_s)
         if self._is_baseline_due:
-            wanted = list_actions_beside_baseline(self._context.state, wanted, frozenset(self._busy))
+            is_asked = self._context.model_called.is_set()
+            wanted = list_actions_beside_baseline(self._context.state, wanted, frozenset(self._busy), is_asked=is_asked)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
     def _count_attempts_at_once(self) -> int:
