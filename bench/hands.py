@@ -20,6 +20,7 @@ from pathlib import Path
 
 import anyio
 
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import open_local_hands
@@ -118,8 +119,8 @@ def as_a_normal_user() -> tuple[str, ...]:
     """Starts a command as a user without rights who can read our interpreter and this source, wherever they are."""
     needed = {place: closed_above(place) for place in (Path(sys.base_prefix), Path(sys.prefix), SOURCE)}
     words = ["bwrap", "--dev-bind", "/", "/"]
-    for closed in sorted({closed for closed in needed.values() if closed}):
-        words += ["--tmpfs", str(closed), "--chmod", "0755", str(closed)]
+    for hidden in sorted({closed for closed in needed.values() if closed}):
+        words += ["--tmpfs", str(hidden), "--chmod", "0755", str(hidden)]
     for place, closed in needed.items():
         if closed:
             words += [word for folder in between(closed, place) for word in ("--perms", "0755", "--dir", str(folder))]
@@ -164,7 +165,8 @@ async def measure(place: Path, rounds: int) -> Samples:
             sys.exit(hands.refusal_reason)
         print(others.policy_summary["program"], file=sys.stderr)
         ours, theirs = [
-            await one.open_workspace(repository.read_head_commit(), Purpose("bench")) for one in (hands, others)
+            await one.open_workspace(CommitId(repository.read_head_commit()), Purpose("bench"))
+            for one in (hands, others)
         ]
         return await sample(kinds(ours, theirs, root), rounds)
 

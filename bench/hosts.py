@@ -32,7 +32,7 @@ from typing import Any
 import anyio
 
 from bench.measuring import Bar, Round, report_rounds, require_quiet_machine, run_printing, run_rounds
-from bench.migrate import CODEMOD, RECIPE, generate
+from bench.migrate import CODEMOD, RECIPE, create_repository
 from orchestrator.app.run_execution import RunExit, run_goal, run_migration
 from orchestrator.domain.event.hosts import HostJoined, HostLeft
 from orchestrator.journal.storage.event_store import read_all_events
@@ -132,7 +132,7 @@ def prepare_migration(place: Path, settings: dict[str, Any], files: int) -> "par
     """Make a repository of so many files; return what migrates it."""
     root, recipe = place / "repository", place / "recipe.toml"
     root.mkdir()
-    generate(root, files)
+    create_repository(root, files)
     recipe.write_text(RECIPE.format(codemod=CODEMOD.format(seconds=CODEMOD_S)))
     return partial(run_migration, Options(root, settings), load_recipe(recipe))
 

@@ -72,7 +72,7 @@ def _count_processes() -> None:
         _started.append(None)
         popen(self, *args, **more)  # type: ignore[call-overload]
 
-    subprocess.Popen.__init__ = start_counted  # type: ignore[method-assign]
+    subprocess.Popen.__init__ = start_counted  # type: ignore[method-assign,assignment]
 
 
 def main() -> int:

@@ -76,7 +76,10 @@ def main() -> int:
 
 
 async def _run_slice(scratch: Path) -> RunExit:
-    """Run a goal of one slice to its end, one worker after the other."""
+    """Run a goal of one slice to its end, one worker after the other, after the gate's run on the base.
+
+    So what is copied with each slice holds no effect that a run has but once.
+    """
     script, drafts = list[ScriptedReply](), []
     for number in range(SLICE):
         drafts.append({"key": f"t{number}", "depends_on": [f"t{number - 1}"] if number % CHAIN else []})
@@ -90,7 +93,7 @@ async def _run_slice(scratch: Path) -> RunExit:
         "roles": {"planner": model, "worker": model, "judge": model},
         "state": {"dir": str(scratch / "state")},
         "run": {"max_workers": 1},
-        "plan": {"max_children": 10_000, "debounce_s": 3600},
+        "plan": {"max_children": 10_000, "debounce_s": 3600, "beside_baseline": False},
     }
     ended = await run_goal(Options(calculator(scratch / "repository"), settings), "write many files", None)
     if ended.exit_code:

@@ -121,7 +121,7 @@ def measure_round(command: Sequence[str], state: Path) -> Round:
     rows, keys = time_screen([*command, "watch", "--all", "--state", str(state)], last, b" leave")
     (bare,) = time_screen([sys.executable, "-c", BARE], b"row-3")
     found: Mapping[str, Took] = {"runs": printed, "first rows": rows, "takes keys": keys, "bare": bare}
-    figures = {}
+    figures: dict[str, float] = {}
     for name, took in found.items():
         figures |= {f"{name}, clock s": took.clock, f"{name}, own s": took.own}
     return figures

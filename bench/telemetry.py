@@ -21,6 +21,7 @@ import time
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -88,7 +89,7 @@ async def measure_run(tasks: int, endpoint: str) -> dict[str, float]:
     for name in names:
         replies += task(name)
     telemetry = {"enabled": endpoint != "-", "endpoint": endpoint.removeprefix("-")}
-    settings = {"telemetry": telemetry, "plan": {"max_children": tasks}}
+    settings: dict[str, Any] = {"telemetry": telemetry, "plan": {"max_children": tasks}}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         bench = Bench(place, calculator(place / "repo"))

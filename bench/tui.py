@@ -26,7 +26,7 @@ from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import anyio
 
@@ -121,7 +121,7 @@ class Watcher(Dashboard):
         super().__init__(self._feed, DashboardActions(_nothing, _nothing, _nothing, _nothing))
         self._late: list[Took] = []
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """Both this and the dashboard's own are called."""
         self.run_worker(self._measure())
 
@@ -232,9 +232,8 @@ class Watcher(Dashboard):
         await painted.wait()
 
 
-def _nothing(*_given: object) -> str:
+def _nothing(*_given: object) -> Any:  # noqa: ANN401 - of whatever kind is asked for
     """Nobody acts here."""
-    return ""
 
 
 def rss_mb() -> float:
@@ -256,12 +255,13 @@ def measured(workers: int, rate: int, seconds: float) -> tuple[Figures, Figures,
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
         shown = deque[bytes](maxlen=4)
         Thread(target=_drain, args=(master, shown), daemon=True).start()
-        watch = [sys.executable, "-m", "bench.tui", "--watch", directory.path, "--last", str(last), "--found", found]
+        watch = [sys.executable, "-m", "bench.tui", "--watch", str(directory.path)]
+        watch += ["--last", str(last), "--found", str(found)]
         environ = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
         with subprocess.Popen(watch, stdin=slave, stdout=slave, stderr=slave, env=environ) as watcher:
             while not found.with_suffix(".ready").exists() and watcher.poll() is None:
                 time.sleep(0.1)
-            append = [sys.executable, "-m", "bench.tui", "--write", directory.path, "--rate", str(rate)]
+            append = [sys.executable, "-m", "bench.tui", "--write", str(directory.path), "--rate", str(rate)]
             append += ["--seconds", str(seconds), "--workers", str(workers)]
             done = subprocess.run(append, capture_output=True, text=True, check=True)
             found.with_suffix(".written").touch()

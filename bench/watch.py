@@ -16,6 +16,7 @@ from pathlib import Path
 
 import anyio
 
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.hands.execution.workspace_runner import run_command
 from orchestrator.hands.local import open_local_hands
@@ -69,7 +70,7 @@ async def measure_runs(place: Path, rounds: int, files: int) -> dict[bool, list[
     async with open_local_hands(repository, place / "state", home=place / "home") as hands:
         if hands.refusal_reason:
             sys.exit(hands.refusal_reason)
-        workspace = await hands.open_workspace(repository.read_head_commit(), Purpose("bench"))
+        workspace = await hands.open_workspace(CommitId(repository.read_head_commit()), Purpose("bench"))
         for turn in range(rounds + 1):
             for is_watched in (False, True):
                 seconds = await time_run(workspace, files, is_watched)

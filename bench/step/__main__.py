@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench.measuring import Bar, report_rounds, require_quiet_machine, run_printing, run_rounds
@@ -53,7 +54,7 @@ def main() -> int:
         cases.insert(1, Case(1, 150, 4_096))
     rounds, past, medians = int(os.environ.get("ROUNDS", "3" if is_full else "1")), 0, {}
     for case in cases:
-        measured = run_rounds(rounds, lambda case=case: measure_case(case, harnesses))
+        measured = run_rounds(rounds, partial(measure_case, case, harnesses))
         bars = [Bar("ours / mini", MOST_OF_PEER_LONG if case.steps > 100 else MOST_OF_PEER)]
         if case.agents > 1:
             bars.append(Bar("ours: MB an agent", MOST_MB))
@@ -67,7 +68,8 @@ def main() -> int:
 
 def measure_case(case: Case, harnesses: list[str]) -> dict[str, float]:
     """Return the figures of one round: CPU milliseconds a step of each harness, and ratios."""
-    figures, others = {}, {}
+    figures: dict[str, float] = {}
+    others: dict[str, float] = {}
     for harness in harnesses:
         cost = run_harness(harness, case)
         figures[harness] = cost["cpu_ms"]

@@ -48,7 +48,7 @@ def plant_slowdown(milliseconds: float) -> None:
         burn_cpu(milliseconds / 1_000)
         return reply
 
-    LiteLLMClient.request_completion = answer_late  # type: ignore[method-assign]
+    LiteLLMClient.request_completion = answer_late  # type: ignore[method-assign,assignment]
 
 
 def run_goal_of_agents(url: str, agents: int) -> None:

@@ -25,7 +25,7 @@ from orchestrator.domain.event.work import (
     ToolReturned,
     TurnEnded,
 )
-from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.ids import CommitId, SessionId, TaskId
 from orchestrator.domain.purpose import Purpose
 from orchestrator.domain.text.blob_text import Text
 from orchestrator.hands.execution.workspace_runner import run_and_read
@@ -88,7 +88,7 @@ async def run_agents(url: str, agents: int, scratch: Path) -> None:
     repository = GitRepository.open(calculator(scratch / "repository"))
     with closing(Journal(scratch / "journal", SystemClock())) as journal:
         async with LiteLLMClient() as client, open_local_hands(repository, scratch / "state") as hands:
-            base = repository.read_head_commit()
+            base = CommitId(repository.read_head_commit())
             async with anyio.create_task_group() as group:
                 for number in range(agents):
                     workspace = await hands.open_workspace(base, Purpose(f"agent {number}"))
