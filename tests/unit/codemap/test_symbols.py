@@ -107,7 +107,8 @@ def test_signatures_hold_no_control_characters() -> None:
 @settings(max_examples=25)
 @given(content=st.binary(max_size=300) | st.text(alphabet="(){}[]<>:;\"'`#%@a \n\t\\", max_size=300).map(str.encode))
 def test_no_bytes_raise(language: str, content: bytes) -> None:
-    extract_symbols(language, content)
+    found = extract_symbols(language, content)
+    assert all(symbol.signature.isprintable() for symbol in found.symbols)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ def test_what_openssl_sends_is_accepted_for_its_host_and_no_other(host: str) -> 
 
 def test_case_and_a_dot_at_the_end_make_no_other_host() -> None:
     accepts(records(hello(server_names("Packages.TEST."))))
+    with pytest.raises(HelloRefused, match="another server"):
+        accepts(records(hello(server_names("Packages.TEST.evil."))))
 
 
 def test_an_address_may_be_asked_for_without_a_name() -> None:

@@ -98,10 +98,17 @@ async def test_replies_that_come_at_once_pass_a_few_with_each_commit_in_their_or
 
 
 async def test_a_reply_passes_within_seconds_where_nothing_is_committed(journal: Journal) -> None:
+    passed = list[int]()
+
+    async def take_up(number: int) -> None:
+        await journal.wait_for_admission()
+        passed.append(number)
+
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
-            for _ in range(20):
-                tasks.start_soon(journal.wait_for_admission)
+            for number in range(20):
+                tasks.start_soon(take_up, number)
+    assert sorted(passed) == list(range(20))
 
 
 async def test_errors_beside_the_flushing_come_out_as_they_are(journal: Journal) -> None:
