@@ -4,7 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 from typing import NoReturn
@@ -58,14 +58,17 @@ def run_ci_job(options: Options, request: JobRequest, every_s: float, as_json: b
     return end.exit
 
 
+def _free_key(job: CiJob) -> None:
+    with suppress(*_HANDLED_ERRORS):
+        anyio.run(release_key, job)
+
+
 def _take_run(job: CiJob) -> tuple[RunLocation, RunState]:
     """Begin the run or import it; if that fails, free the key again."""
-    try:
+    with ExitStack() as failing:
+        failing.callback(_free_key, job)
         location, state = anyio.run(start_or_resume_run, job)
-    except BaseException:
-        with suppress(*_HANDLED_ERRORS):
-            anyio.run(release_key, job)
-        raise
+        failing.pop_all()
     print_message(
         f"key {job.lease.key}: job {job.lease.hop} of at most {job.lease.max_hops} on run {location.directory.run}"
     )

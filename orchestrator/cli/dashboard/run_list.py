@@ -5,7 +5,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +62,7 @@ def _paint_first_rows(first: Sequence["RunEntry"], total: int) -> Iterator[None]
 
     width, height = shutil.get_terminal_size()
     paint_first_frame(sys.stderr, first, total, (width, height))
-    try:
+    with ExitStack() as failing:
+        failing.callback(remove_first_frame, sys.stderr)
         yield
-    except BaseException:
-        remove_first_frame(sys.stderr)
-        raise
+        failing.pop_all()
