@@ -111,7 +111,8 @@ class RunList(App[RunEntry]):
         entries = await to_thread.run_sync(self._read)
         self._entries = {entry.place: entry for entry in entries}
         self._total, self._is_whole = len(entries), True
-        self._show_entries()
+        if self.is_running:  # whoever leaves while runs are read has no table any more
+            self._show_entries()
 
     def _show_entries(self) -> None:
         table, rows, waiting = self.query_one(Table), list[Row](), 0

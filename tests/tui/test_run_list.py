@@ -7,6 +7,8 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from textual.events import Unmount
+from textual.message import Message
 
 from orchestrator.discovery.all_runs import RunListReader
 from orchestrator.domain.ids import RunId
@@ -105,6 +107,25 @@ async def test_the_list_follows_what_is_read_and_leaving_opens_nothing() -> None
         await until(pilot, lambda: "goal 1" in "\n".join(screen(app)))
         await pilot.press("q")
     assert app.return_value is None
+
+
+async def test_runs_that_are_read_while_the_list_closes_are_not_shown() -> None:
+    may_go_on, was_read = Event(), Event()
+
+    def read() -> Sequence[RunEntry]:
+        may_go_on.wait(10)
+        was_read.set()
+        return [build_entry(1)]
+
+    def finish_reading(message: Message) -> None:
+        if isinstance(message, Unmount) and not was_read.is_set():
+            may_go_on.set()
+            was_read.wait(10)
+
+    app = RunList(read)
+    async with app.run_test(message_hook=finish_reading):
+        assert not was_read.is_set()
+    assert was_read.is_set()
 
 
 def test_a_run_is_read_again_only_when_its_journal_has_changed(tmp_path: Path) -> None:
