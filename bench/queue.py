@@ -4,10 +4,10 @@
     FULL=1 python -m bench.queue
 
 The gate is synthetic: a run takes T, and is red by marker files that it reads from the tree with git. T is virtual: the
-gate's clock jumps to the next end of a run when nothing else is at work, so figures tell of the gate's runs alone; the
-real seconds that git and the queue took for each landing are printed beside them. 28 % of the candidates conflict with
-an earlier one; of 10 % a test is flaky and fails in 1 to 5 % of the runs. By `JITTER=0.1` lengths of runs differ. By
-`BENCH_PLANT=2` each run of ours takes 2 T: to see that a slower queue shows.
+gate's clock jumps to the next end of a run when nothing else is at work, so figures tell of the gate's runs alone. The
+real seconds that git and the queue took for each landing are printed beside them, with a case on each processor. 28 %
+of the candidates conflict with an earlier one; of 10 % a test is flaky and fails in 1 to 5 % of the runs. By
+`JITTER=0.1` lengths of runs differ. By `BENCH_PLANT=2` each run of ours takes 2 T: to see that a slower queue shows.
 
 Serial gating, bors' bisection (batches of eight on one slot) and a merge train (each prefix on a slot) are counted on
 the same candidates, by what their markers say. The bound is that of information: K(1 - p)/H(p) landings per T.
@@ -15,12 +15,14 @@ Leaves with 1 if a bar is missed.
 """
 
 import math
+import multiprocessing
 import os
 import random
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +64,23 @@ class Figures:
     conflict_runs: int
 
 
+@dataclass(frozen=True)
+class CaseResult:
+    """One case of the grid; of each rival landings per T and runs per landing."""
+
+    rate: float
+    slots: int
+    ours: Figures
+    serial: tuple[float, float]
+    bors: tuple[float, float]
+    train: tuple[float, float]
+
+    @property
+    def share(self) -> float:
+        """The landings per T as a share of the bound."""
+        return self.ours.merged_per_t / compute_bound(self.rate, self.slots)
+
+
 def main() -> int:
     """Print the table; return 1 if a bar is missed."""
     is_full = os.environ.get("FULL") == "1"
@@ -71,23 +90,12 @@ def main() -> int:
     )
     print(f"{columns}   rivals: landings per T (runs per landing)")
     missed, wrong, judged = [], 0, 0
-    for rate, slots, count in cases:
-        candidates = make_candidates(rate, slots, int(os.environ.get("CANDIDATES", str(count))))
-        figures = anyio.run(measure_queue, candidates, slots)
-        serial = run_serial(candidates)
-        bors, train = run_bors(candidates), run_train(candidates, slots)
-        share = figures.merged_per_t / compute_bound(rate, slots)
-        rivals = f"serial {serial[0]:.2f} ({serial[1]:.2f}r)  bors {bors[0]:.2f} ({bors[1]:.2f}r)"
-        waits = sorted(figures.waits)
-        print(
-            f"{rate:>4} {slots:>2} {figures.merged_per_t:>8.2f} {figures.runs_per_landing:>6.2f} {share:>6.0%} "
-            f"{figures.wrong:>5} {waits[len(waits) // 2]:>5.1f} {waits[int(len(waits) * 0.95)]:>5.1f} "
-            f"{figures.real_s:>6.3f}   {rivals}  train {train[0]:.2f} ({train[1]:.2f}r)",
-            flush=True,
-        )
-        missed += find_missed_bars(rate, slots, figures, share, serial[0])
-        wrong += figures.wrong
-        judged += len(figures.waits)
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as processes:
+        for result in processes.map(measure_case, cases):
+            print(format_row(result), flush=True)
+            missed += find_missed_bars(result)
+            wrong += result.ours.wrong
+            judged += len(result.ours.waits)
     print(f"innocents rejected {wrong} of {judged} (at most {MOST_WRONG:.1%})")
     if wrong > MOST_WRONG * judged:
         missed.append("innocents rejected")
@@ -105,17 +113,35 @@ def list_full_cases() -> list[tuple[float, int, int]]:
     return cases
 
 
-def find_missed_bars(rate: float, slots: int, figures: Figures, share: float, serial: float) -> list[str]:
+def measure_case(case: tuple[float, int, int]) -> CaseResult:
+    rate, slots, count = case
+    candidates = make_candidates(rate, slots, int(os.environ.get("CANDIDATES", str(count))))
+    rivals = (run_serial(candidates), run_bors(candidates), run_train(candidates, slots))
+    return CaseResult(rate, slots, anyio.run(measure_queue, candidates, slots), *rivals)
+
+
+def format_row(result: CaseResult) -> str:
+    ours, waits = result.ours, sorted(result.ours.waits)
+    rivals = {"serial": result.serial, "bors": result.bors, "train": result.train}
+    return (
+        f"{result.rate:>4} {result.slots:>2} {ours.merged_per_t:>8.2f} {ours.runs_per_landing:>6.2f} "
+        f"{result.share:>6.0%} {ours.wrong:>5} {waits[len(waits) // 2]:>5.1f} {waits[int(len(waits) * 0.95)]:>5.1f} "
+        f"{ours.real_s:>6.3f}   " + "  ".join(f"{name} {one[0]:.2f} ({one[1]:.2f}r)" for name, one in rivals.items())
+    )
+
+
+def find_missed_bars(result: CaseResult) -> list[str]:
+    rate, slots, figures = result.rate, result.slots, result.ours
     missed, name = [], f"p={rate} K={slots}"
     if (rate, slots) == (0.05, 2):
-        if figures.merged_per_t < LEAST_SPEEDUP * serial:
-            missed.append(f"{name}: {figures.merged_per_t / serial:.1f}x serial, not {LEAST_SPEEDUP}x")
+        if figures.merged_per_t < LEAST_SPEEDUP * result.serial[0]:
+            missed.append(f"{name}: {figures.merged_per_t / result.serial[0]:.1f}x serial, not {LEAST_SPEEDUP}x")
         if figures.runs_per_landing > MOST_RUNS:
             missed.append(f"{name}: {figures.runs_per_landing:.2f} runs per landing, not {MOST_RUNS}")
     if figures.merged_per_t < LEAST_MERGED.get((rate, slots), 0):
         missed.append(f"{name}: {figures.merged_per_t:.2f} per T, not {LEAST_MERGED[rate, slots]}")
-    if slots <= 4 and rate <= 0.1 and share < LEAST_SHARE:
-        missed.append(f"{name}: {share:.0%} of the bound, not {LEAST_SHARE:.0%}")
+    if slots <= 4 and rate <= 0.1 and result.share < LEAST_SHARE:
+        missed.append(f"{name}: {result.share:.0%} of the bound, not {LEAST_SHARE:.0%}")
     if figures.conflict_runs:
         missed.append(f"{name}: {figures.conflict_runs} runs with a conflicting candidate")
     return missed
