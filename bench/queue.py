@@ -76,7 +76,7 @@ class CaseResult:
     train: tuple[float, float]
 
     @property
-    def share(self) -> float:
+    def share_of_bound(self) -> float:
         """The landings per T as a share of the bound."""
         return self.ours.merged_per_t / compute_bound(self.rate, self.slots)
 
@@ -125,8 +125,9 @@ def format_row(result: CaseResult) -> str:
     rivals = {"serial": result.serial, "bors": result.bors, "train": result.train}
     return (
         f"{result.rate:>4} {result.slots:>2} {ours.merged_per_t:>8.2f} {ours.runs_per_landing:>6.2f} "
-        f"{result.share:>6.0%} {ours.wrong:>5} {waits[len(waits) // 2]:>5.1f} {waits[int(len(waits) * 0.95)]:>5.1f} "
-        f"{ours.real_s:>6.3f}   " + "  ".join(f"{name} {one[0]:.2f} ({one[1]:.2f}r)" for name, one in rivals.items())
+        f"{result.share_of_bound:>6.0%} {ours.wrong:>5} {waits[len(waits) // 2]:>5.1f} "
+        f"{waits[int(len(waits) * 0.95)]:>5.1f} {ours.real_s:>6.3f}   "
+        + "  ".join(f"{name} {one[0]:.2f} ({one[1]:.2f}r)" for name, one in rivals.items())
     )
 
 
@@ -140,8 +141,8 @@ def find_missed_bars(result: CaseResult) -> list[str]:
             missed.append(f"{name}: {figures.runs_per_landing:.2f} runs per landing, not {MOST_RUNS}")
     if figures.merged_per_t < LEAST_MERGED.get((rate, slots), 0):
         missed.append(f"{name}: {figures.merged_per_t:.2f} per T, not {LEAST_MERGED[rate, slots]}")
-    if slots <= 4 and rate <= 0.1 and result.share < LEAST_SHARE:
-        missed.append(f"{name}: {result.share:.0%} of the bound, not {LEAST_SHARE:.0%}")
+    if slots <= 4 and rate <= 0.1 and result.share_of_bound < LEAST_SHARE:
+        missed.append(f"{name}: {result.share_of_bound:.0%} of the bound, not {LEAST_SHARE:.0%}")
     if figures.conflict_runs:
         missed.append(f"{name}: {figures.conflict_runs} runs with a conflicting candidate")
     return missed
