@@ -33,6 +33,8 @@ _EARLY_S = 300.0
 _ROOM = 0.8
 """The part of the allowed size that is left once the oldest files had to go."""
 _ABANDONED_S = 3600.0
+_WRITES_BETWEEN_LOOKS = 64
+"""So often a receipt is written before the directory is listed again, for what other processes wrote."""
 
 
 class _Envelope(FrozenModel):
@@ -51,6 +53,8 @@ class ReceiptDirectory:
         self._max_age_s = max_age_s
         self._max_bytes = max_bytes
         self._now = now
+        self._room_bytes = 0.0
+        self._writes_to_look = 0
 
     @classmethod
     def open_for(cls, state: Path, days: int, mebibytes: int) -> "ReceiptDirectory":
@@ -101,19 +105,23 @@ class ReceiptDirectory:
         with suppress(OSError):
             create_private_directory(self._root)
             write_durably(self._get_path(name), content)
-            self._limit_size()
+            self._room_bytes -= len(content)
+            self._writes_to_look -= 1
+            if self._room_bytes < 0 or self._writes_to_look <= 0:
+                self._limit_size()
 
     def _limit_size(self) -> None:
-        """Remove the oldest files until all take less than is allowed."""
+        """Remove the oldest files until all take less than is allowed, and note how much room there is."""
         files = sorted(self._iterate_files(), key=lambda file: file[1])
         total = sum(size for _, _, size in files)
-        if total <= self._max_bytes:
-            return
-        for path, _, size in files:
-            if total <= _ROOM * self._max_bytes:
-                break
-            path.unlink(missing_ok=True)
-            total -= size
+        if total > self._max_bytes:
+            for path, _, size in files:
+                if total <= _ROOM * self._max_bytes:
+                    break
+                path.unlink(missing_ok=True)
+                total -= size
+        self._room_bytes = self._max_bytes - total
+        self._writes_to_look = _WRITES_BETWEEN_LOOKS
 
     def _iterate_files(self) -> Iterator[tuple[Path, float, int]]:
         """Yield each file with when it was written and its size in bytes; none where there is no directory."""

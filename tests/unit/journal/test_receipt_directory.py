@@ -92,6 +92,18 @@ async def test_the_oldest_go_where_all_together_take_too_much(tmp_path: Path) ->
     assert sum(file.stat().st_size for file in (tmp_path / "receipts").iterdir()) <= 1024 * 1024
 
 
+async def test_what_others_wrote_counts_before_long(tmp_path: Path) -> None:
+    kept = directory(tmp_path, mebibytes=1)
+    await kept.write_receipt(NAME, archived())
+    other = tmp_path / "receipts" / f"{OTHER}.receipt"
+    other.write_bytes(bytes(1024 * 1024))
+    os.utime(other, (1, 1))
+    for number in range(64):
+        await kept.write_receipt(f"{number:064x}", archived())
+    assert not other.exists()
+    assert await kept.read_receipt(NAME) == archived()
+
+
 async def test_files_past_their_age_and_drafts_of_dead_processes_are_listed_for_gc(tmp_path: Path) -> None:
     await directory(tmp_path).write_receipt(NAME, archived())
     (file,) = (tmp_path / "receipts").iterdir()
