@@ -77,7 +77,7 @@ class ChainComposer:
         for unit in units:
             if len(chain) >= most:
                 break
-            await paths.load_paths(unit, read)
+            await paths.load_paths(head, unit, read)
             if unit not in paths.fitting:
                 made = await self._compose_step(head, unit)
                 if isinstance(made, UnitConflict):

@@ -7,13 +7,13 @@ from pathlib import PurePosixPath
 from orchestrator.domain.ids import CommitId, UnitId
 from worktrees.git import Git
 
-PathReader = Callable[[UnitId], Awaitable[frozenset[str]]]
-"""Reads the paths that a unit changes, also those that it removes."""
+PathReader = Callable[[CommitId, UnitId], Awaitable[frozenset[str]]]
+"""Reads the paths that a unit changes against its common history with a commit, also those that it removes."""
 
 
-async def read_changed_paths(git: Git, base: CommitId, commit: CommitId) -> frozenset[str]:
-    """Return the paths that a commit changes against its common history with `base`."""
-    told = await git.run_text("diff", "--name-only", "--no-renames", "-z", f"{base}...{commit}")
+async def read_changed_paths(git: Git, head: CommitId, commit: CommitId) -> frozenset[str]:
+    """Return the paths that a commit changes against its common history with `head`."""
+    told = await git.run_text("diff", "--name-only", "--no-renames", "-z", f"{head}...{commit}")
     return frozenset(filter(None, told.split("\0")))
 
 
@@ -24,10 +24,13 @@ class CandidatePaths:
     by_unit: dict[UnitId, frozenset[str]] = field(default_factory=dict)
     fitting: set[UnitId] = field(default_factory=set)
 
-    async def load_paths(self, unit: UnitId, read: PathReader) -> frozenset[str]:
-        """Return a unit's paths with the folders above them, which may not become files."""
+    async def load_paths(self, head: CommitId, unit: UnitId, read: PathReader) -> frozenset[str]:
+        """Return a unit's paths with the folders above them, which may not become files.
+
+        What had landed when the unit was begun is in its history and in that of `head`: none of its paths.
+        """
         if unit not in self.by_unit:
-            paths = set(await read(unit))
+            paths = set(await read(head, unit))
             for path in tuple(paths):
                 paths.update(f"{parent}/" for parent in PurePosixPath(path).parents)
             self.by_unit[unit] = frozenset(paths)

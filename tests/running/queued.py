@@ -53,8 +53,8 @@ class QueueProject:
             self.branch.repository.git, self.commits, lambda unit: f"land {unit}\n", WHEN, names_candidates=False
         )
 
-    async def read_paths(self, unit: UnitId) -> frozenset[str]:
-        return await read_changed_paths(self.branch.repository.git, self.branch.base, self.commits[unit])
+    async def read_paths(self, head: CommitId, unit: UnitId) -> frozenset[str]:
+        return await read_changed_paths(self.branch.repository.git, head, self.commits[unit])
 
     def list_landed(self) -> list[str]:
         """The units in the branch's history, in the order in which they landed."""

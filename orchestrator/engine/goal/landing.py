@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.ids import TaskId, UnitId
+from orchestrator.domain.ids import CommitId, TaskId, UnitId
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging.union_gate import UnionGate
 from orchestrator.engine.merging.file_regeneration import FileRegenerator
@@ -28,9 +28,8 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId], pool: TrialPo
             size, pass_rate = task.candidate.added + task.candidate.removed, 1 / max(1, len(task.attempts))
             facts.append(CandidateFacts(task.unit, pass_rate=pass_rate, size=size, age=age))
 
-    async def read_paths(unit: UnitId) -> frozenset[str]:
-        git, base = context.repository.git, context.state.run.base
-        return await read_changed_paths(git, base, composer.candidates[unit])
+    async def read_paths(head: CommitId, unit: UnitId) -> frozenset[str]:
+        return await read_changed_paths(context.repository.git, head, composer.candidates[unit])
 
     options = ParallelOptions(
         lambda: context.gate.slots,
