@@ -13,8 +13,8 @@ PathReader = Callable[[CommitId, UnitId], Awaitable[frozenset[str]]]
 
 async def read_changed_paths(git: Git, head: CommitId, commit: CommitId) -> frozenset[str]:
     """Return the paths that a commit changes against its common history with `head`."""
-    told = await git.run_text("diff", "--name-only", "--no-renames", "-z", f"{head}...{commit}")
-    return frozenset(filter(None, told.split("\0")))
+    output = await git.run_text("diff", "--name-only", "--no-renames", "-z", f"{head}...{commit}")
+    return frozenset(filter(None, output.split("\0")))
 
 
 @dataclass

@@ -123,7 +123,7 @@ class TrialPool:
         if self.memory.head != head:
             self.end_all_trials()
             self.memory = TipMemory(head)
-            self.paths.fitting.clear()
+            self.paths = CandidatePaths()
 
     def follow_landing(self, landed: Units, head: CommitId) -> None:
         """Note that units landed: unions that begin with them lie on the new tip, all others on an earlier one."""

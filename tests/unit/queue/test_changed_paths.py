@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import anyio
+
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.queue.changed_paths import CandidatePaths, read_changed_paths
+from orchestrator.queue.trial_pool import TrialPool
 from tests.running.projects import commit, git, repository
 from worktrees.repositories.repository import GitRepository
 
@@ -29,3 +32,18 @@ async def test_candidates_begun_after_a_landing_do_not_overlap_by_what_landed(tm
     assert paths.by_unit[LATE] == {"a/late.txt", "a/", "./"}
     assert paths.find_overlaps(LATE, [EARLY, SAME]) == []
     assert paths.find_overlaps(SAME, [EARLY, LATE]) == [EARLY]
+
+
+async def test_paths_are_read_again_where_somebody_else_moved_the_branch() -> None:
+    async with anyio.create_task_group() as tasks:
+        pool = TrialPool(tasks)
+        for head, path in ("a" * 40, "landed.txt"), ("b" * 40, "taken-back.txt"):
+            tip = CommitId(head)
+
+            async def read(_head: CommitId, _unit: UnitId, path: str = path) -> frozenset[str]:
+                return frozenset({path})
+
+            pool.stand_on(tip)
+            pool.stand_on(tip)
+            assert await pool.paths.load_paths(tip, LATE, read) == {path, "./"}
+            assert await pool.paths.load_paths(tip, LATE, read) == {path, "./"}
