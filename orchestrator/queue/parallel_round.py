@@ -133,12 +133,18 @@ class ParallelRound:
         return plan
 
     async def _begin_trials(self, wanted: Iterable[WantedTrial]) -> bool:
-        """Begin trials; return False if a unit conflicts in an order that the chain did not have: it is set aside."""
+        """Begin trials; return False if a unit conflicts where its paths did not say so, as with a renamed folder.
+
+        A unit that conflicts with another one waits for the next round. One that conflicts with the branch does not
+        count as fitting any more, so the next chain finds the conflict.
+        """
         trials = UnionTrials(self._tools, self._chains, self._name, self._head, self._options.reruns)
         for one in wanted:
             composed = await self._chains.compose_union(self._head, one.units)
             if isinstance(composed, UnitConflict):
-                self._set_aside.add(composed.unit)
+                self._pool.paths.fitting.discard(composed.unit)
+                if not composed.with_head:
+                    self._set_aside.add(composed.unit)
                 return False
             trial = PooledTrial(one.units, composed, one.is_fresh, one.is_search, one.units)
             result = self._pool.memory.results.get(one.units)

@@ -19,12 +19,15 @@ WHEN = "2026-01-01T00:00:00+00:00"
 class QueuedCandidate:
     """One candidate. It adds a file of its own and the marker files named; `shared` is a file that it rewrites.
 
-    Two candidates with the same `shared` file conflict.
+    Two candidates with the same `shared` file conflict. So does one that has `renamed` a folder of the base with one
+    that `added` a file to it, though they change no path in common.
     """
 
     unit: UnitId
     markers: tuple[str, ...] = ()
     shared: str = ""
+    renamed: str = ""
+    added: str = ""
 
     @property
     def is_red(self) -> bool:
@@ -68,7 +71,8 @@ class QueueProject:
 def build_project(root: Path, candidates: Sequence[QueuedCandidate]) -> QueueProject:
     """A repository in which each candidate is a commit on the base."""
     shared = {one.shared: "a line\n" for one in candidates if one.shared}
-    repository(root, {"README": "x\n", "markers/none": "", **shared})
+    folders = {f"{one.renamed}/{name}": f"{name}\n" * 20 for one in candidates if one.renamed for name in "ab"}
+    repository(root, {"README": "x\n", "markers/none": "", **shared, **folders})
     base = CommitId(git(root, "rev-parse", "HEAD").strip())
     lines: list[str] = []
     for number, one in enumerate(candidates, start=1):
@@ -77,6 +81,10 @@ def build_project(root: Path, candidates: Sequence[QueuedCandidate]) -> QueuePro
         files = {f"src/{one.unit}.txt": "x", **{f"markers/{marker}": "x" for marker in one.markers}}
         if one.shared:
             files[one.shared] = f"the line of {one.unit}"
+        if one.added:
+            files[one.added] = "added"
+        if one.renamed:
+            lines.append(f"R {one.renamed} new-{one.renamed}")
         for path, text in files.items():
             lines += [f"M 100644 inline {path}", f"data {len(text)}", text]
         lines.append("")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
+import pytest
 
 from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.ids import UnitId
@@ -78,6 +79,19 @@ async def test_a_conflict_between_candidates_costs_no_trial_and_blames_nobody_un
     assert queue.project.list_landed() == [A, C]
     assert [(event.unit, event.conflict) for event in queue.ledger.state.ejections] == [(B, ("shared.txt",))]
     assert not [units for units, _ in trials(queue) if B in units]
+
+
+@pytest.mark.parametrize("renames_first", [True, False])
+async def test_a_conflict_by_a_renamed_folder_is_found_though_no_path_is_shared(
+    tmp_path: Path, *, renames_first: bool
+) -> None:
+    candidates = [QueuedCandidate(A, renamed="folder"), QueuedCandidate(B, added="folder/new")]
+    queue = Queue(tmp_path / "repo", *(candidates if renames_first else reversed(candidates)))
+    with anyio.fail_after(60):
+        await queue.land_all()
+    first, second = (A, B) if renames_first else (B, A)
+    assert queue.project.list_landed() == [first]
+    assert [(event.unit, bool(event.conflict)) for event in queue.ledger.state.ejections] == [(second, True)]
 
 
 async def test_a_trial_whose_answer_is_foreseen_is_ended(tmp_path: Path) -> None:
