@@ -8,8 +8,8 @@ from orchestrator.queue.bisection import Units
 from orchestrator.queue.changed_paths import CandidatePaths, PathReader
 from orchestrator.queue.composition import ComposedUnion, Composer, UnitConflict, UnitOrigin
 
-ComposedSteps = dict[tuple[CommitId, UnitId], ComposedUnion | UnitConflict]
-"""A unit on top of a commit."""
+ComposedSteps = dict[tuple[CommitId, UnitId, CommitId | None], ComposedUnion | UnitConflict]
+"""A unit on top of a commit. The last part of a key is the unit's own commit, which may be replaced."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,11 @@ class ChainComposer:
         return CandidateChain(tuple(chain), tuple(conflicts))
 
     async def _compose_step(self, tip: CommitId, unit: UnitId) -> ComposedUnion | UnitConflict:
-        made = self.steps.get((tip, unit))
-        if made is None:
-            made = self.steps[tip, unit] = await self.composer.compose_union(tip, (unit,))
-        return made
+        (origin,) = self.composer.list_origins((unit,))
+        step = (tip, unit, origin.commit)
+        if step not in self.steps:
+            self.steps[step] = await self.composer.compose_union(tip, (unit,))
+        return self.steps[step]
 
     async def _locate_conflict(self, head: CommitId, conflict: UnitConflict) -> UnitConflict:
         """Return the conflict with the head itself if there is one: what the unit met may have been another unit."""
