@@ -237,6 +237,7 @@ class LocalWorkspace:
     ) -> WorktreeSnapshot:
         if (latest := self._get_latest()) is not None:
             return await commit_snapshot_again(self._worktree, latest, message, ref, parent)
+        self._latest = None  # the watch begins anew: if this snapshot fails, the last one is no word on what is there
         changes, is_quiet = self._changes, self._is_quiet()
         if is_quiet:
             await self._begin_watch(is_followed)

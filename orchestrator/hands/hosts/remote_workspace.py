@@ -1,7 +1,8 @@
 """A workspace on another host, as the engine sees it: every call goes there, and what it makes comes back."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,7 +50,9 @@ class RemoteWorkspace:
     _fetched: Snapshot | None = None
     """The last snapshot that the host took."""
     _changes: int = 0
-    """The number of commands started, and of other changes begun, so far."""
+    """The number of calls that may write, at their beginnings and ends, so far."""
+    _unanswered: int = 0
+    """The number of calls that may write and got no reply: one that was cancelled may still be carried out there."""
     _results: dict[str, CommandResult] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
     _policies: dict[Tier, str] = field(default_factory=dict)
@@ -93,10 +96,10 @@ class RemoteWorkspace:
             raise EnvironmentProblem(f"Workspace {self.name} on host {self.host} is closed; open another one.")
         if command.grant is not None:
             raise ToolRefused(NO_GRANTED_PROGRAMS)
-        self._forget_snapshot()
         request = calls.StartCommand(workspace=self._id, call_id=call_id, command=command, has_pipes=has_pipes)
-        await ask_host(self.link, request)
-        self._started.add(call_id)
+        with self._expect_change():
+            await ask_host(self.link, request)
+            self._started.add(call_id)
 
     async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """Return the result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
@@ -162,8 +165,8 @@ class RemoteWorkspace:
 
     async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
-        self._forget_snapshot()
-        await ask_host(self.link, calls.WriteFile(workspace=self._id, path=path, content=content))
+        with self._expect_change():
+            await ask_host(self.link, calls.WriteFile(workspace=self._id, path=path, content=content))
 
     async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """Return all files that would be in a snapshot and fit the glob, sorted."""
@@ -198,6 +201,7 @@ class RemoteWorkspace:
         return taken
 
     async def _fetch_snapshot(self, message: str, parent: CommitId | None, *, is_followed: bool) -> Snapshot:
+        changes = self._changes
         if parent is not None and parent != self.commit:
             await self.sender.send_objects(parent)
         asked = calls.TakeSnapshot(workspace=self._id, message=message, parent=parent, is_followed=is_followed)
@@ -207,7 +211,7 @@ class RemoteWorkspace:
         self.sender.remember_object(taken.tree)
         snapshot = Snapshot(commit=taken.commit, tree=taken.tree, dropped=taken.dropped, flagged=taken.flagged)
         self._fetched = snapshot
-        if not any(call not in self._results for call in self._started):
+        if changes == self._changes and self._is_quiet():
             self._latest = snapshot
         return snapshot
 
@@ -225,9 +229,29 @@ class RemoteWorkspace:
         fetched, changes = self._fetched, self._changes
         tree = (await ask_host(self.link, calls.GetUnchangedTree(workspace=self._id))).tree
         is_as_fetched = fetched is not None and tree == fetched.tree
-        if is_as_fetched and (fetched, changes) == (self._fetched, self._changes):
+        is_as_asked = (fetched, changes) == (self._fetched, self._changes)
+        if is_as_fetched and is_as_asked and self._unanswered == 0:
             self._latest = fetched
         return tree
+
+    def _is_quiet(self) -> bool:
+        """Return True if nothing runs there that may write, as far as is known here."""
+        return self._unanswered == 0 and all(call in self._results for call in self._started)
+
+    @contextmanager
+    def _expect_change(self) -> Iterator[None]:
+        """Forget the last snapshot as a call that may write begins, and again as it ends."""
+        self._forget_snapshot()
+        self._unanswered += 1
+        try:
+            yield
+        except Exception:
+            self._unanswered -= 1  # the host has refused it, or is lost
+            raise
+        else:
+            self._unanswered -= 1
+        finally:
+            self._forget_snapshot()
 
     def _forget_snapshot(self) -> None:
         self._latest = None
@@ -235,11 +259,11 @@ class RemoteWorkspace:
 
     async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`. Ignored files stay if `keeps_ignored`."""
-        self._forget_snapshot()
         with convert_host_errors("Could not restore a workspace"):
             await self.sender.send_objects(tree)
         asked = calls.RestoreTree(workspace=self._id, tree=tree, keeps_ignored=keeps_ignored)
-        await ask_host(self.link, asked)
+        with self._expect_change():
+            await ask_host(self.link, asked)
 
     async def close(self) -> None:
         """Kill what still runs and give the checkout back; of a lost host there is nothing to give back."""

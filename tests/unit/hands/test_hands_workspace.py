@@ -192,6 +192,17 @@ async def test_a_command_that_writes_makes_a_new_snapshot_necessary(
     assert await workspace.get_unchanged_tree() is not None
 
 
+async def test_after_a_snapshot_that_failed_the_one_before_it_is_no_word_on_what_is_there(
+    workspace: LocalWorkspace, shell: Any
+) -> None:
+    tree = await prepare_watch(workspace)
+    await shell("echo changed > note.txt")
+    with pytest.raises(EnvironmentProblem):
+        await workspace.take_snapshot("Refused", "refs/orchestrate/test/..")
+    assert await workspace.get_unchanged_tree() is None
+    assert (await workspace.take_snapshot("Changed", "refs/orchestrate/test/1")).tree != tree
+
+
 @pytest.mark.parametrize("is_followed", [True, False])
 async def test_only_a_first_snapshot_that_others_follow_has_changes_noticed(
     workspace: LocalWorkspace, shell: Any, is_followed: bool
