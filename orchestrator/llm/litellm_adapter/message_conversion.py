@@ -36,7 +36,7 @@ MAX_MALFORMED_CHARS = 4_000
 _RENDERED_CALLS = 4_096
 """The calls whose arguments are remembered, of all conversations together."""
 _RENDERED_SCHEMAS = 1_000
-"""The schemas of tools that are remembered, one for each provider."""
+"""The schemas of tools that are remembered, one for each model."""
 EMPTY_TEXT = "(empty)"
 """Stands for a message without words: a model may reply with none, and providers refuse to get it back."""
 
@@ -124,17 +124,17 @@ def render_messages(messages: Sequence[Message], writer: ReasoningWriter) -> lis
 
 def render_tools(tools: Sequence[ToolSpec], model: str) -> list[dict[str, Any]]:
     """Return the tools on offer to a model."""
-    provider, rendered = model.partition("/")[0], []
+    rendered = []
     for tool in tools:
-        schema = _copy_schema(provider, tool.schema_text)
+        schema = _copy_schema(model, tool.schema_text)
         function = {"name": tool.name, "description": tool.description, "parameters": schema}
         rendered.append({"type": "function", "function": function})
     return rendered
 
 
 @lru_cache(maxsize=_RENDERED_SCHEMAS)
-def _copy_schema(_provider: str, text: str) -> dict[str, Any]:
-    """Return the copy of a schema that a provider's adapter gets: some change it, which no other is to see."""
+def _copy_schema(_model: str, text: str) -> dict[str, Any]:
+    """Return the copy of a schema that is sent to a model: adapters of some change it, which no other is to see."""
     schema: dict[str, Any] = json.loads(text)
     return schema
 

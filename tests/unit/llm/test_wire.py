@@ -51,6 +51,13 @@ def test_tools_are_mapped() -> None:
     ]
 
 
+def test_models_of_one_provider_share_no_schema_as_adapters_change_them_in_place() -> None:
+    (gemini,) = render_tools((SHELL,), "vertex_ai/gemini-2.5-pro")
+    gemini["function"]["parameters"].clear()
+    (claude,) = render_tools((SHELL,), "vertex_ai/claude-sonnet-4-5")
+    assert claude["function"]["parameters"] == SHELL.parameters
+
+
 def test_malformed_arguments_are_sent_back_as_an_object_that_quotes_them() -> None:
     assert json.loads(render_arguments('{"path": ')) == {"malformed": '{"path": '}
     assert json.loads(render_arguments("[1]")) == {"malformed": "[1]"}
