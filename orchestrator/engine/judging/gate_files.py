@@ -57,16 +57,21 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
 
 async def _read_imported_names(git: Git, tests: Sequence[TreeEntry]) -> frozenset[str]:
     """Return the names that tests import; a file is looked at once, whatever commits it is in."""
-    read = _choose_small_files(tests)
-    fresh = [entry for entry in read if _imported_names.get_value(entry.oid) is None]
-    contents = await read_blobs(git, [entry.oid for entry in fresh])
-    await to_thread.run_sync(_find_imported_names, contents)
-    return frozenset().union(*(_imported_names.get_value(entry.oid) or () for entry in read))
+    known, fresh = list[frozenset[str]](), list[str]()
+    for entry in _choose_small_files(tests):
+        names = _imported_names.get_value(entry.oid)
+        if names is None:
+            fresh.append(entry.oid)
+        else:
+            known.append(names)
+    found = await to_thread.run_sync(_find_imported_names, await read_blobs(git, fresh))
+    for oid, names in found.items():
+        known.append(_imported_names.store_value(oid, names))
+    return frozenset().union(*known)
 
 
-def _find_imported_names(contents: Mapping[str, bytes]) -> None:
-    for oid, test in contents.items():
-        _imported_names.store_value(oid, frozenset(iterate_imported_names(test)))
+def _find_imported_names(contents: Mapping[str, bytes]) -> dict[str, frozenset[str]]:
+    return {oid: frozenset(iterate_imported_names(test)) for oid, test in contents.items()}
 
 
 async def _find_files_of_ci(git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
