@@ -38,12 +38,13 @@ class StatusProjection:
         begun_s, ended_s = state.task_begun_s.get(name), state.task_ended_s.get(name)
         usages = (spend.by_task.get(name), spend.by_node.get(name), spend.at_risk_by_node.get(name))
         facts = (task, *usages, begun_s, ended_s)
-        if (begun_s is None) == (ended_s is None) and not accounts.has_reserved(name):
-            known = self._rendered.get(name)
-            if known is not None and all(map(_is_same, known[0], facts)):
-                return known[1]
+        is_settled = (begun_s is None) == (ended_s is None) and not accounts.has_reserved(name)
+        known = self._rendered.get(name)
+        if is_settled and known is not None and all(map(_is_same, known[0], facts)):
+            return known[1]
         text = _dump(build_planned_task(state, task, accounts).as_object())
-        self._rendered[name] = (facts, text)
+        if is_settled:
+            self._rendered[name] = (facts, text)
         return text
 
 
