@@ -37,7 +37,7 @@ class RunListReader:
     def __init__(self, states: Callable[[], list[StateDirectory]]) -> None:
         """`states` returns the state directories that there are by then."""
         self._states = states
-        self._known: dict[Path, tuple[_JournalMark, RunEntry]] = {}
+        self._known: dict[Path, tuple[_RunMark, RunEntry]] = {}
 
     def read_first_entries(self, count: int) -> tuple[list[RunEntry], int]:
         """Return the latest runs in short, at most so many, and how many runs there are. Blocks."""
@@ -63,13 +63,13 @@ class RunListReader:
         return entry
 
 
-_JournalMark = tuple[int, ...]
+_RunMark = tuple[int, ...]
 
 
-def _read_mark(directory: RunDirectory) -> _JournalMark:
-    """Return the times and sizes of a run's journal and of the log beside it."""
-    mark = list[int]()
-    for path in (directory.journal, directory.journal.with_name(f"{directory.journal.name}-wal")):
+def _read_mark(directory: RunDirectory) -> _RunMark:
+    """Return the times and sizes of a run's journal, of the log beside it, and of its inbox."""
+    journal, mark = directory.journal, list[int]()
+    for path in (journal, journal.with_name(f"{journal.name}-wal"), directory.path / INBOX_FOLDER):
         with suppress(OSError):
             found = path.stat()
             mark += [found.st_mtime_ns, found.st_size]

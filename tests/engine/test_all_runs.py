@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from orchestrator.cli.schemas import SCHEMAS
+from orchestrator.discovery.all_runs import RunListReader
 from orchestrator.domain.event.run import RepositoryMoved
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.locations.run_directory import StateDirectory
@@ -62,6 +63,18 @@ def label(home: Path, run: str, *labels: str) -> dict[str, str]:
     listed = orchestrate("runs", "--json", "--state", home / "state", cwd=home).json
     shown: dict[str, str] = next(one["summary"]["labels"] for one in listed["runs"] if one["run"] == run)
     return shown
+
+
+def test_a_label_that_waits_for_the_next_engine_is_seen_by_a_list_that_is_read_again(tmp_path: Path) -> None:
+    review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
+    assert start_run(tmp_path, "shop", "--label", "team=web", *review).code == 6
+    state = StateDirectory.locate_for(tmp_path / "shop", str(tmp_path / "state"))
+    reader = RunListReader(lambda: [state])
+    (before,) = reader.read_entries()
+    label(tmp_path, before.run, "team=core")
+    (after,) = reader.read_entries()
+    shown = [dict(one.summary.labels) for one in (before, after) if one.summary is not None]
+    assert shown == [{"team": "web"}, {"team": "core"}]
 
 
 @pytest.fixture
