@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import TaskCreated
-from orchestrator.domain.ids import ROOT_TASK, CommitId, build_contract_subject
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId, build_contract_subject
 from orchestrator.domain.judging.check import Receipt, ReceiptStatus
 from orchestrator.domain.judging.forge_check import ForgeCheck, list_check_names, list_failure_reasons
 from orchestrator.domain.purpose import Purpose
@@ -175,7 +175,7 @@ async def _build_brief(
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
     proposals = await record_planner_proposals(context, head)
-    leaves = [task for task in state.tasks.values() if is_shown_to_judge(state, task)]
+    leaves = [task for task in _iterate_plan(state, ROOT_TASK) if is_shown_to_judge(state, task)]
     receipts = context.list_receipts(proof.receipt for proof in proofs)
     changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
@@ -197,6 +197,13 @@ async def _build_brief(
         ),
         proposals=proposals,
     )
+
+
+def _iterate_plan(state: RunState, planner: TaskId) -> Iterator[TaskState]:
+    """Yield all tasks below a planner's, each with those below it: in one order, whoever planned first."""
+    for child in state.iterate_children(planner):
+        yield child
+        yield from _iterate_plan(state, child.spec.id)
 
 
 def is_shown_to_judge(state: RunState, task: TaskState) -> bool:
