@@ -51,8 +51,8 @@ class RemoteWorkspace:
     """The last snapshot that the host took."""
     _changes: int = 0
     """The number of calls that may write, at their beginnings and ends, so far."""
-    _unanswered: int = 0
-    """The number of calls that may write and got no reply: one that was cancelled may still be carried out there."""
+    _may_write_late: bool = False
+    """True once a call that may write was cancelled: the host may still carry it out, and is always asked."""
     _results: dict[str, CommandResult] = field(default_factory=dict)
     _started: set[str] = field(default_factory=set)
     _policies: dict[Tier, str] = field(default_factory=dict)
@@ -230,26 +230,23 @@ class RemoteWorkspace:
         tree = (await ask_host(self.link, calls.GetUnchangedTree(workspace=self._id))).tree
         is_as_fetched = fetched is not None and tree == fetched.tree
         is_as_asked = (fetched, changes) == (self._fetched, self._changes)
-        if is_as_fetched and is_as_asked and self._unanswered == 0:
+        if is_as_fetched and is_as_asked and not self._may_write_late:
             self._latest = fetched
         return tree
 
     def _is_quiet(self) -> bool:
         """Return True if nothing runs there that may write, as far as is known here."""
-        return self._unanswered == 0 and all(call in self._results for call in self._started)
+        return not self._may_write_late and all(call in self._results for call in self._started)
 
     @contextmanager
     def _expect_change(self) -> Iterator[None]:
         """Forget the last snapshot as a call that may write begins, and again as it ends."""
         self._forget_snapshot()
-        self._unanswered += 1
         try:
             yield
-        except Exception:
-            self._unanswered -= 1  # the host has refused it, or is lost
+        except anyio.get_cancelled_exc_class():
+            self._may_write_late = True
             raise
-        else:
-            self._unanswered -= 1
         finally:
             self._forget_snapshot()
 
