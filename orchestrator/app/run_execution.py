@@ -9,6 +9,7 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.app.wiring import RunWatcher, open_run
+from orchestrator.collector_pause import pause_collector
 from orchestrator.config.layers import read_project_criteria
 from orchestrator.domain.event.run import Noticed, RepositoryMoved, RunPaused
 from orchestrator.domain.run.notice_codes import NoticeCode
@@ -85,7 +86,9 @@ async def resume_run(
         UsageProblem: as `prepare_resume` says.
     """
     prepare = partial(prepare_resume, options, wanted, may_reopen=may_reopen)
-    location, state = await to_thread.run_sync(prepare)
+    with pause_collector():
+        location, state = await to_thread.run_sync(prepare)
+        gc.freeze()
     if not needs_engine(location, state):
         return RunExit(location.directory, state)
     return await work_on_run(location, watcher)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from orchestrator.collector_pause import pause_collector
+
 _EXAMPLES = "\b\norchestrate "
 """The beginning of a paragraph of examples, which click prints line by line."""
 _SHORT_CHARS = 100
@@ -106,18 +108,10 @@ def _put_examples_first(command: click.Command) -> click.Command:
 
 
 def _import_without_collection(name: str) -> ModuleType:
-    """Import a module with the garbage collector off: it would search all that is made, and none of it is garbage.
-
-    What was made is out of its sight for good: each later collection would search it again.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    """Import a module, and keep the garbage collector from all that it makes, for good."""
+    with pause_collector():
         is_new = name not in sys.modules
         module = import_module(name)
         if is_new:
             gc.freeze()
         return module
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -1,11 +1,9 @@
 """The state that a journal file folds to, from its snapshot if it has one that fits, else from its first event."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from orchestrator.collector_pause import pause_collector
 from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.fold.event_order import require_possible
 from orchestrator.domain.fold.projection import apply_recorded_event
@@ -28,6 +26,7 @@ class DerivedState(NamedTuple):
     total: bytes = b""
 
 
+@pause_collector()
 def derive_state(reader: EventReader, known: DerivedState | None = None) -> DerivedState:
     """Return the state as far as the journal can be read; one that is `known` goes on in place, if it is of its events.
 
@@ -47,26 +46,14 @@ def derive_state(reader: EventReader, known: DerivedState | None = None) -> Deri
     return DerivedState(state, None, unread)
 
 
-@contextmanager
-def _hold_collector() -> Iterator[None]:
-    """Let no garbage be looked for in the block: all that it makes is kept, and looking costs as much as making it."""
-    is_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if is_enabled:
-            gc.enable()
-
-
+@pause_collector()
 def load_base_state(reader: EventReader) -> RunState:
     """Return the state that the snapshot beside a journal stands for, if it is one of this journal; else an empty one.
 
     Raises:
         JournalProblem: the journal cannot be used at all.
     """
-    with _hold_collector():
-        kept = snapshot.load_snapshot(reader.path.parent)
+    kept = snapshot.load_snapshot(reader.path.parent)
     return kept[0] if kept and reader.has_event(kept[0].seq, kept[1]) else RunState()
 
 

@@ -20,6 +20,7 @@ from typing import Any, Self
 import anyio
 from anyio.to_thread import run_sync
 
+from orchestrator.collector_pause import pause_collector
 from orchestrator.domain.budget.price import Price
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, Unavailable, UnknownModel
@@ -58,14 +59,8 @@ def load_litellm() -> Any:  # noqa: ANN401  a module without usable types
     Meanwhile no garbage is collected: with all the classes that it makes, that takes a quarter of the time. Afterwards
     they are out of the collector's sight: each of its next collections would take 0.2 s for them.
     """
-    with _LOADING:
-        was_collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return _load()
-        finally:
-            if was_collecting:
-                gc.enable()
+    with _LOADING, pause_collector():
+        return _load()
 
 
 @cache
