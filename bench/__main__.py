@@ -10,6 +10,7 @@ measured. The environment that makes a form short or full is set only where the 
 
 import argparse
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -28,6 +29,7 @@ class Measurement:
     full: Mapping[str, str] = field(default_factory=dict)
 
 
+_ADDITIONS = 10_000_000
 _FULL = {"FULL": "1"}
 MEASUREMENTS = (
     Measurement("startup"),
@@ -72,11 +74,21 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.names) - {one.name for one in MEASUREMENTS}:
         parser.error(f"no such measurement: {', '.join(sorted(unknown))}")
+    print(describe_machine(), flush=True)
     outcomes = []
     for one in MEASUREMENTS:
         if not options.names or one.name in options.names:
             outcomes.append(run_measurement(one, one.full if options.full else one.short))
     return report_outcomes(outcomes)
+
+
+def describe_machine() -> str:
+    """Return one line on what all figures depend on: the version and speed of Python, and the number of cores."""
+    begun, total = time.process_time(), 0
+    for number in range(_ADDITIONS):
+        total += number
+    seconds = time.process_time() - begun
+    return f"Python {platform.python_version()}: {_ADDITIONS:,} additions in {seconds:.2f} s; {os.cpu_count()} cores"
 
 
 def run_measurement(measurement: Measurement, form: Mapping[str, str]) -> Outcome:
