@@ -69,7 +69,13 @@ def is_complete_python(prefix: Path) -> bool:
 
 
 def _has_standard_library(prefix: Path) -> bool:
-    return any((folder / "os.py").is_file() for folder in (*prefix.glob("lib/python3*"), *prefix.glob("lib/pypy3*")))
+    folders = (*_find_below(prefix / "lib", "python3*"), *_find_below(prefix / "lib", "pypy3*"))
+    return any(os.access(folder / "os.py", os.R_OK) for folder in folders)
+
+
+def _find_below(directory: Path, pattern: str) -> list[Path]:
+    """Return what matches in a directory, sorted; nothing if we may not read it, as some of another user's PATH."""
+    return sorted(directory.glob(pattern)) if os.access(directory, os.R_OK | os.X_OK) else []
 
 
 def _find_on_path(host_paths: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -79,8 +85,8 @@ def _find_on_path(host_paths: HostPaths, environ: Mapping[str, str]) -> Iterator
         directory = Path(name)
         if not directory.is_absolute() or is_system_folder(directory) or not is_outside(directory):
             continue
-        for program in sorted(directory.glob("python*")):
-            if program.is_file() and os.access(program, os.X_OK):
+        for program in _find_below(directory, "python*"):
+            if os.access(program, os.X_OK) and program.is_file():
                 links = takewhile(is_outside, follow_links(program))
                 yield from map(get_installation, (program, *links))
 

@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hands.sandbox.backend import HostPaths
 from orchestrator.hands.toolchain.interpreters import compute_fingerprint
 from orchestrator.hands.toolchain.resolution import ToolChain, resolve_tool_chain
+from tests.running.users import NOBODY
 
 SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 LAST = (*({f"{sys.base_prefix}/bin"} - set(SYSTEM)), *SYSTEM)
@@ -176,6 +178,18 @@ def test_a_link_on_path_to_an_interpreter_is_followed(around: HostPaths) -> None
     environment(around.repository / ".venv", around.home / ".local/bin/python3.11")
     tools = chain(around, shared=(".venv",), PATH=f"{around.home}/.local/bin")
     assert (tools.read_only, dict(tools.unbound)) == (own(base, around.home / ".local" / "bin"), {})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_directory_of_path_that_we_may_not_read_is_passed_over(around: HostPaths) -> None:
+    program(around.home / "closed" / "bin" / "python3")
+    (around.home / "closed").chmod(0o700)
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        tools = chain(around, PATH=f"{around.home}/closed/bin")
+    finally:
+        os.setresuid(0, 0, 0)
+    assert tools.path == LAST
 
 
 def test_an_interpreter_that_only_the_environment_names_is_told_and_bound_once_it_is_given(
