@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.hosts.agent.archive_members import MemberFilter
+from orchestrator.hands.hosts.agent.archive_members import list_checked_members
 from worktrees.safety.private_directory import create_private_directory
 
 
@@ -65,8 +65,15 @@ class HostStore:
         draft = create_private_directory(place.parent) / f".{fingerprint[:16]}-{token_hex(4)}"
         try:
             with tarfile.open(archive) as opened:
-                opened.extractall(draft, filter=MemberFilter().check_member)
+                members = list_checked_members(opened)
+                opened.extraction_filter = _keep_member
+                opened.extractall(draft, members)
             draft.replace(place)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
             archive.unlink(missing_ok=True)
+
+
+def _keep_member(member: tarfile.TarInfo, _: str) -> tarfile.TarInfo:
+    """Keep a member as it was checked, where Python would check it by rules of its own (not before 3.11.4)."""
+    return member
