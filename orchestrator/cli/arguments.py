@@ -100,7 +100,7 @@ contract_options = _combine_options(
     ),
 )
 gate_option = click.option(
-    "--gate", metavar="COMMAND", help="The command that must pass before a change lands, e.g. 'python -m pytest -q'."
+    "--gate", metavar="COMMAND", help="The command that must pass before a change lands, e.g. 'python3 -m pytest -q'."
 )
 target_option = click.option("--target", metavar="BRANCH", help="The branch that the pull request is for.")
 goal_options = _combine_options(gate_option, contract_options, target_option)

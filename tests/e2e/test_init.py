@@ -39,7 +39,7 @@ def test_a_project_gets_its_test_command_and_the_file_is_one_that_counts(tmp_pat
     done = init(repo)
     assert (done.code, done.err) == (0, "")
     values = tomllib.loads((repo / "orchestrate.toml").read_text())
-    assert values["gate"]["command"] == "python -m pytest -q -o addopts='' --junitxml={report} tests"
+    assert values["gate"]["command"] == "python3 -m pytest -q -o addopts='' --junitxml={report} tests"
     config = load_config(repo, environ={"HOME": str(tmp_path)}).config
     assert (config.gate.command, config.gate.report) == (values["gate"]["command"], "junit")
     assert "src/**/*.py" in done.out
@@ -56,7 +56,7 @@ def test_the_gate_names_no_environment_that_only_this_checkout_has(tmp_path: Pat
     (repo / ".venv" / "pyvenv.cfg").touch()
     assert init(repo).code == 0
     text = (repo / "orchestrate.toml").read_text()
-    assert tomllib.loads(text)["gate"]["command"].startswith("python -m pytest")
+    assert tomllib.loads(text)["gate"]["command"].startswith("python3 -m pytest")
     assert "env" not in tomllib.loads(text), "the checkout lends its environment"
     assert '# deps = ["requirements.txt"]' in text
 
@@ -238,7 +238,7 @@ def test_a_first_agents_file_says_what_the_repository_s_files_show(tmp_path: Pat
     repo = repository(tmp_path / "repo", PYTEST)
     assert init(repo, "--agents-md").code == 0
     text = (repo / "AGENTS.md").read_text()
-    assert "- Tests: `python -m pytest -q -o addopts='' tests`. They have to pass before a change is done.\n" in text
+    assert "- Tests: `python3 -m pytest -q -o addopts='' tests`. They have to pass before a change is done.\n" in text
     assert "- Sources: `src/**/*.py`\n- Tests: `tests/**/*.py`\n" in text
     assert "{report}" not in text
     assert (repo / "orchestrate.toml").exists()

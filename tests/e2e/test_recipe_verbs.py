@@ -20,7 +20,7 @@ def test_a_recipe_is_written_told_and_ready_to_be_planned(repo: Path, tmp_path: 
     done = orchestrate(*words, cwd=tmp_path)
     assert done.code == 0, done.err
     assert done.out.startswith("wrote command.toml (command: A codemod of your own")
-    assert "python -m unittest -v" in done.out
+    assert "python3 -m unittest -v" in done.out
     assert "2 files in scope, 2 sites in 2 of them" in done.out
     planned = orchestrate("migrate", "plan", "command.toml", "--repo", str(repo), "--json", cwd=tmp_path)
     assert (planned.code, planned.json["sites"]) == (0, 2)

@@ -17,6 +17,6 @@ def ci_command() -> None:
     """Continue a run from one CI job to the next: each on a fresh clone, for as long as a job may last.
 
     \b
-    orchestrate ci run "add OAuth login" --key issue-12 --gate "python -m pytest -q" --time-limit 5h30m
+    orchestrate ci run "add OAuth login" --key issue-12 --gate "python3 -m pytest -q" --time-limit 5h30m
     orchestrate ci run --key issue-12 --time-limit 5h30m          the next job goes on
     """

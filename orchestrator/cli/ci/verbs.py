@@ -89,7 +89,7 @@ def run_command(goal: str | None, **given: Unpack[_JobArguments]) -> None:
     $GITHUB_STEP_SUMMARY. `resumable=true`: the time was over, start another job with the same key.
 
     \b
-    orchestrate ci run "add OAuth login" --key issue-12 --gate "python -m pytest -q" --time-limit 5h30m
+    orchestrate ci run "add OAuth login" --key issue-12 --gate "python3 -m pytest -q" --time-limit 5h30m
     orchestrate ci run --key issue-12 --time-limit 5h30m
     orchestrate ci run --key weekly --recipe recipes/pyupgrade.toml --restart --json
 

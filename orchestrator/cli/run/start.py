@@ -64,8 +64,8 @@ def run_command(goal: str, **given: Unpack[_StartArguments]) -> None:
     are new afterwards.
 
     \b
-    orchestrate run "add OAuth login" --gate "python -m pytest -q"
-    orchestrate run "add OAuth login" --must "python tools/check_docs.py" --criterion "docs: every option is explained"
+    orchestrate run "add OAuth login" --gate "python3 -m pytest -q"
+    orchestrate run "add OAuth login" --must "python3 tools/check_docs.py" --criterion "docs: every option is explained"
     orchestrate run - --budget-usd 5 --time-limit 2h < goal.md
     orchestrate run "port the parser" --model planner=anthropic/claude-opus-4-5 --model worker=openai/gpt-5-mini
 

@@ -34,7 +34,7 @@ def doctor_command(in_ci: bool, runs_gate: bool, **given: Unpack[arguments.VerbA
 
     \b
     orchestrate doctor
-    orchestrate doctor --gate "python -m pytest -q" --run-gate
+    orchestrate doctor --gate "python3 -m pytest -q" --run-gate
     orchestrate doctor --ci
     orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
     """

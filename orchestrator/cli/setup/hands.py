@@ -35,7 +35,7 @@ def hands_command() -> None:
     """Look into the sandbox that workers' commands run in.
 
     \b
-    orchestrate hands exec -- python -m pytest -q
+    orchestrate hands exec -- python3 -m pytest -q
     """
 
 

@@ -187,7 +187,7 @@ _CRITERION_COMMANDS = (
         help="Ask RUN for one thing more: TEXT (or `ID: TEXT`), a command, or both.",
         examples=(
             'orchestrate criterion add 7f3a "docs: every new option is explained"',
-            'orchestrate criterion add latest --must "python tools/check_docs.py"',
+            'orchestrate criterion add latest --must "python3 tools/check_docs.py"',
         ),
         target="criterion",
         argument=CommandArgument("text", is_required=False),

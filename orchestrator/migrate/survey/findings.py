@@ -1,11 +1,22 @@
 """Findings of a survey, and what was not found."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, computed_field
 
 from orchestrator.report.read_model import ReadModel
+
+
+class TestRunner(StrEnum):
+    """What runs the tests: pytest, another program in Python, or a program of Node."""
+
+    __test__ = False  # pytest would take it for a test class
+
+    PYTEST = "pytest"
+    PYTHON = "python"
+    NODE = "node"
 
 
 @dataclass(frozen=True)
@@ -22,6 +33,7 @@ class TestCommand:
 
     run: str
     report: str
+    runner: Annotated[TestRunner, Field(exclude=True)]
     source_file: Annotated[str, Field(serialization_alias="said_by")]
     all: Annotated[str, Field(exclude=True)] = ""
     notes: Annotated[tuple[str, ...], Field(exclude=True)] = ()

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from orchestrator.domain.text.lazy_pattern import compile_lazily
+from orchestrator.migrate.survey.findings import TestRunner
 from orchestrator.migrate.survey.repository_files import REQUIREMENT_FILES, RepositoryFiles
 
 _GROUP_NAMES = ("test", "tests", "testing", "dev", "development")
@@ -12,14 +13,14 @@ _PYPROJECT = "pyproject.toml"
 _NODE_LOCK = "package-lock.json"
 
 
-def suggest_deps(project: RepositoryFiles, command: str) -> tuple[str, ...]:
-    """Return entries for `[env] deps` with which the command of the tests could run; () if no file lists any."""
-    if not command.startswith("python "):
+def suggest_deps(project: RepositoryFiles, runner: TestRunner) -> tuple[str, ...]:
+    """Return entries for `[env] deps` with which the tests could run; () if no file lists any."""
+    if runner is TestRunner.NODE:
         return tuple(filter(project.paths.__contains__, (_NODE_LOCK,)))
     files = [name for name in REQUIREMENT_FILES if name in project.paths]
     with_pytest = [name for name in files if _PYTEST_LINE.search(project.get_text(name))]
     groups = _list_groups(project.parse_toml(_PYPROJECT))
-    if "pytest" in command and not with_pytest:
+    if runner is TestRunner.PYTEST and not with_pytest:
         found = _suggest_group(groups, needs_pytest=True)
         if found:
             return (found,)

@@ -10,7 +10,7 @@ from orchestrator.domain.text.lazy_pattern import compile_lazily
 from orchestrator.judge.reports.reporter_options import JEST_JUNIT, NODE_REPORTERS
 from orchestrator.migrate.scope.inventory import find_owners_file
 from orchestrator.migrate.survey import layout
-from orchestrator.migrate.survey.findings import Findings, TestCommand
+from orchestrator.migrate.survey.findings import Findings, TestCommand, TestRunner
 from orchestrator.migrate.survey.layout import is_test
 from orchestrator.migrate.survey.manifests import has_pytest, suggest_deps
 from orchestrator.migrate.survey.pytest_files import find_pytest_file
@@ -32,7 +32,7 @@ def find_node_command(project: RepositoryFiles) -> TestCommand | None:
         if found := _add_reporter(line, package):
             return found
     note = "none of its runners is known: only the exit code counts, which tells nothing of single tests"
-    return TestCommand("npm test --silent", "exit-code", "package.json", notes=(note,))
+    return _build_node_command("npm test --silent", "exit-code", (note,))
 
 
 def _list_commands(scripts: Mapping[str, Any], name: str, depth: int) -> Iterator[str]:
@@ -51,10 +51,10 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     runner = re.split(r"\s", bare, maxsplit=1)[0].rpartition("/")[2]
     if runner not in NODE_REPORTERS or (runner == "node" and "--test" not in bare.split()):
         is_plain = re.fullmatch(r"node\s+\S+", bare)  # `node test.js`: TAP, or its exit code alone
-        return TestCommand(bare, "auto", "package.json") if is_plain else None
+        return _build_node_command(bare, "auto") if is_plain else None
     bare = re.sub(r"\s*\|.*$", "", bare)  # what it is piped into only makes it pretty
     if runner == "node":
-        return TestCommand(bare.replace("--test", "--test --test-reporter=tap", 1), "tap", "package.json")
+        return _build_node_command(bare.replace("--test", "--test --test-reporter=tap", 1), "tap")
     if runner == "jest":
         return _build_jest(bare, package)
     options, report = NODE_REPORTERS[runner]
@@ -62,16 +62,20 @@ def _add_reporter(line: str, package: Mapping[str, Any]) -> TestCommand | None:
         options = "--tap"  # before its first version it had no reporters
     if runner == "vitest" and " run" not in bare:
         bare = bare.replace("vitest", "vitest run", 1)
-    return TestCommand(f"{bare} {options}".strip(), report, "package.json")
+    return _build_node_command(f"{bare} {options}".strip(), report)
 
 
 def _build_jest(line: str, package: Mapping[str, Any]) -> TestCommand:
     installed = {**(package.get("dependencies") or {}), **(package.get("devDependencies") or {})}
     if JEST_JUNIT in installed:
         run = f"JEST_JUNIT_OUTPUT_FILE={{report}} {line} --ci --reporters={JEST_JUNIT}"
-        return TestCommand(run, "junit", "package.json")
+        return _build_node_command(run, "junit")
     options, report = NODE_REPORTERS["jest"]
-    return TestCommand(f"{line} --ci {options}", report, "package.json")
+    return _build_node_command(f"{line} --ci {options}", report)
+
+
+def _build_node_command(run: str, report: str, notes: tuple[str, ...] = ()) -> TestCommand:
+    return TestCommand(run, report, TestRunner.NODE, "package.json", notes=notes)
 
 
 _PYTEST = compile_lazily(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)
@@ -100,7 +104,7 @@ def find_python_command(project: RepositoryFiles) -> TestCommand | None:
     if any(project.is_in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
         return _build_pytest(project, "the environment, which has pytest", "", "")
     if any(map(is_test, project.list_with_suffix(".py"))):
-        return TestCommand("python -m unittest -v", "unittest", "the names of test files")
+        return TestCommand("python3 -m unittest -v", "unittest", TestRunner.PYTHON, "the names of test files")
     return None
 
 
@@ -139,16 +143,16 @@ def _find_in_file(project: RepositoryFiles, name: str) -> TestCommand | None:
         words = found[0].replace("-m", "", 1).split()
         kept = [word for word in words[1:] if _PLAIN_WORD.fullmatch(word) and word not in {"-v", "-q"}]
         rest = " ".join(kept)
-        return TestCommand(f"python -m unittest {rest} -v".replace("  ", " "), "unittest", name)
+        return TestCommand(f"python3 -m unittest {rest} -v".replace("  ", " "), "unittest", TestRunner.PYTHON, name)
     return None
 
 
 def _build_script(script: str, said: str) -> TestCommand:
     """Return the command for a script of the project's own that runs its tests."""
     if script == "manage.py":
-        return TestCommand(f"python {script} test -v 2", "unittest", said)
+        return TestCommand(f"python3 {script} test -v 2", "unittest", TestRunner.PYTHON, said)
     note = f"that {script} takes -v 2, for one line a test, is a guess: the report needs such lines"
-    return TestCommand(f"python {script} -v 2", "unittest", said, notes=(note,))
+    return TestCommand(f"python3 {script} -v 2", "unittest", TestRunner.PYTHON, said, notes=(note,))
 
 
 def _build_pytest(project: RepositoryFiles, said: str, addopts: str, testpaths: str) -> TestCommand:
@@ -157,8 +161,9 @@ def _build_pytest(project: RepositoryFiles, said: str, addopts: str, testpaths: 
         notes.append(f"of addopts in {said}, what stops at a failure or measures coverage is left out")
     options = f" -o addopts={shlex.quote(' '.join(kept))}" if notes else ""
     return TestCommand(
-        run=f"python -m pytest -q{options} --junitxml={{report}} {{tests}}",
+        run=f"python3 -m pytest -q{options} --junitxml={{report}} {{tests}}",
         report="junit",
+        runner=TestRunner.PYTEST,
         source_file=said,
         all=_quote_words(testpaths) or " ".join(map(shlex.quote, _list_test_directories(project))),
         notes=tuple(notes),
@@ -216,7 +221,7 @@ def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
         codeowners=find_owners_file(project.paths),
         environments=environments,
         manifests=layout.list_manifests(project),
-        deps=suggest_deps(project, command.run) if command else (),
+        deps=suggest_deps(project, command.runner) if command else (),
         branch=project.branch or None,
         unknown=tuple(_list_unknown(project, language, command)),
     )
@@ -237,7 +242,7 @@ def _list_unknown(project: RepositoryFiles, language: str, command: TestCommand 
         yield "a language that is known here"
     if command is None:
         yield "the test command: write it in [[verify.check]]"
-    elif command.run.startswith("python -m pytest") and layout.list_manifests(project) and not has_pytest(project):
+    elif command.runner is TestRunner.PYTEST and layout.list_manifests(project) and not has_pytest(project):
         yield "pytest among the dependencies of the project: an environment made from them could not run the tests"
     if not layout.list_environments(project):
         yield "an environment for the tests in the checkout (.venv, venv, node_modules)"

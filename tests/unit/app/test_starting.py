@@ -54,7 +54,7 @@ async def test_every_bundled_recipe_becomes_one_that_can_be_read(name: str, repo
     assert recipe.shard.by == ("owner", "directory")
     is_javascript = started.template.language == "javascript"
     assert recipe.verify.check[0].run == (
-        "tape test/*.js" if is_javascript else "python -m pytest -q --junitxml={report} {tests}"
+        "tape test/*.js" if is_javascript else "python3 -m pytest -q --junitxml={report} {tests}"
     )
     assert recipe.build_checks()[0].run.endswith("test/*.js" if is_javascript else " tests")
     assert recipe.scope.include

@@ -21,7 +21,7 @@ def command(*paths: str, **texts: str) -> tuple[str, str, str] | None:
     return found and (found.run, found.report, found.source_file)
 
 
-PYTEST = "python -m pytest -q --junitxml={report} {tests}"
+PYTEST = "python3 -m pytest -q --junitxml={report} {tests}"
 
 
 @pytest.mark.parametrize(
@@ -36,16 +36,16 @@ PYTEST = "python -m pytest -q --junitxml={report} {tests}"
         ({"setup__cfg": "[options.extras_require]\ntest =\n    pytest>=7\n"}, PYTEST, "junit", "setup.cfg"),
         (
             {"tox__ini": "[testenv]\ncommands = python -m unittest discover -s tests\n"},
-            "python -m unittest discover -s tests -v",
+            "python3 -m unittest discover -s tests -v",
             "unittest",
             "tox.ini",
         ),
-        ({"manage__py": ""}, "python manage.py test -v 2", "unittest", "manage.py"),
-        ({}, "python -m unittest -v", "unittest", "the names of test files"),
-        ({"setup__cfg": "not an [ini file", "pyproject__toml": "= 1"}, "python -m unittest -v", "unittest", None),
+        ({"manage__py": ""}, "python3 manage.py test -v 2", "unittest", "manage.py"),
+        ({}, "python3 -m unittest -v", "unittest", "the names of test files"),
+        ({"setup__cfg": "not an [ini file", "pyproject__toml": "= 1"}, "python3 -m unittest -v", "unittest", None),
         (
             {"tox__ini": "[testenv]\ncommands = python runtests.py\n", "runtests__py": ""},
-            "python runtests.py -v 2",
+            "python3 runtests.py -v 2",
             "unittest",
             "tox.ini",
         ),
@@ -153,7 +153,7 @@ def test_options_that_hide_tests_or_measure_coverage_are_left_out_and_said() -> 
     text = "[pytest]\naddopts = -ra -x --maxfail=3 --cov=shop --cov-report term\ntestpaths = tests more\n"
     found = survey_repository(project(*PY, pytest__ini=text))
     assert found.command is not None
-    assert found.command.run == "python -m pytest -q -o addopts=-ra --junitxml={report} {tests}"
+    assert found.command.run == "python3 -m pytest -q -o addopts=-ra --junitxml={report} {tests}"
     assert found.command.all == "tests more"
     assert "pytest.ini" in found.notes[0]
 
@@ -187,7 +187,7 @@ def test_owners_environments_and_manifests_are_found(tmp_path: Path) -> None:
     )
     assert found.unknown == ()
     assert found.command is not None
-    assert found.command.run == "python -m unittest -v", "a clone without that environment has the same command"
+    assert found.command.run == "python3 -m unittest -v", "a clone without that environment has the same command"
 
 
 def test_a_repository_that_tells_nothing_gets_nothing_made_up() -> None:
