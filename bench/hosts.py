@@ -60,7 +60,7 @@ def main() -> None:
     require_quiet_machine()
     is_full = bool(os.environ.get("FULL"))
     sizes = {"migration": _read_count("FILES", 300 if is_full else 100), "goal": _read_count("TASKS", 64)}
-    rounds = _read_count("ROUNDS", 3 if is_full else 2)
+    rounds = _read_count("ROUNDS", 2)
     calls = run_rounds(rounds, partial(measure_calls, CALLS))
     past = report_rounds("hosts: milliseconds of a call", calls, CALL_BARS)
     for run in RUNS:

@@ -1,6 +1,6 @@
 """Measure what a verdict costs beyond the gate: a change without tests, its guarded gate and each mechanism after it.
 
-    python -m bench.verdicts [--tests 3200] [--rounds 3]
+    python -m bench.verdicts [--tests 3200] [--rounds 2]
 
 A project of 40 modules is judged whose tests compute for some 15 ms each. The gate alone runs in the same sandbox,
 neither watched nor guarded, its workspace opened and closed. What stands beside the runs of checks is the time in which
@@ -75,7 +75,7 @@ def main() -> None:
     """Measure, print, judge."""
     options = argparse.ArgumentParser()
     options.add_argument("--tests", type=int, default=3_200)
-    options.add_argument("--rounds", type=int, default=int(os.environ.get("ROUNDS", "3")))
+    options.add_argument("--rounds", type=int, default=int(os.environ.get("ROUNDS", "2")))
     given = options.parse_args()
     samples: dict[str, list[float]] = defaultdict(list)
     for _ in range(given.rounds):

@@ -69,7 +69,7 @@ def main() -> int:
     """Print a table for each size; return 1 if a bar is not held."""
     require_quiet_machine()
     is_full = bool(os.environ.get("FULL"))
-    rounds, past = int(os.environ.get("ROUNDS", "7" if is_full else "5")), 0
+    rounds, past = int(os.environ.get("ROUNDS", "5")), 0
     for files in (SMALL, LARGE) if is_full else (SMALL,):
         with tempfile.TemporaryDirectory(prefix="bench-workspace-") as place:
             project = create_project(Path(place) / "project", files)

@@ -1,7 +1,7 @@
 """Measure what a step of an agent costs, ours and others', against the same model server.
 
     python -m bench.step             # one round of the short cases
-    FULL=1 python -m bench.step      # three rounds, also of 150 steps, and all harnesses
+    FULL=1 python -m bench.step      # two rounds, also of 150 steps, and one of other harnesses
 
 A step is one reply of the model and the command that it calls. In one process of a harness a run with a single step and
 one with all are measured, after another one: the difference is what further steps cost, without imports, planning,
@@ -10,9 +10,10 @@ their commands in the open. The peers' environment is made by `make bench-peers`
 """
 
 import os
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,8 @@ from bench.measuring import Bar, report_rounds, require_quiet_machine, run_print
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PEERS = Path(os.environ.get("BENCH_PEERS", ROOT / ".venv-peers")) / "bin" / "python"
+RIVALS, OTHERS = ("ours", "mini", "parts", "bound"), ("lean", "pydantic-ai", "langgraph")
+"""The harnesses of each round, and those that are measured once as they have no bar."""
 MOST_OF_PEER, MOST_OF_PEER_LONG, MOST_GROWTH, MOST_MB = 0.6, 0.35, 1.5, 1.0
 """Bars of CPU against mini-swe-agent's, of the growth from 20 to 150 steps, and of memory for each further agent."""
 
@@ -48,39 +51,44 @@ def main() -> int:
         sys.exit(f"{PEERS} is missing: run `make bench-peers`, or name another environment by BENCH_PEERS")
     require_quiet_machine()
     is_full = bool(os.environ.get("FULL"))
-    harnesses = ["ours", "mini", "parts", "bound", "lean", *(["pydantic-ai", "langgraph"] if is_full else [])]
     cases = [Case(1, 20), Case(64, 20)]
     if is_full:
         cases.insert(1, Case(1, 150, 4_096))
-    rounds, past, medians = int(os.environ.get("ROUNDS", "3" if is_full else "1")), 0, {}
+    rounds, past, medians = int(os.environ.get("ROUNDS", "2" if is_full else "1")), 0, {}
     for case in cases:
-        measured = run_rounds(rounds, partial(measure_case, case, harnesses))
+        measured = run_rounds(rounds, partial(measure_case, case))
         bars = [Bar("ours / mini", MOST_OF_PEER_LONG if case.steps > 100 else MOST_OF_PEER)]
         if case.agents > 1:
             bars.append(Bar("ours: MB an agent", MOST_MB))
         past |= report_rounds(f"step: {case.name}, ms of CPU a step", measured, bars)
-        medians[case] = sorted(one["ours"] for one in measured)[len(measured) // 2]
+        medians[case] = statistics.median(one["ours"] for one in measured)
+        if is_full:
+            others = run_rounds(1, partial(measure_harnesses, case, OTHERS))
+            report_rounds(f"step: {case.name}, ms of CPU a step of others", others, [])
     if is_full:
         growth = {"150 / 20 steps": medians[cases[1]] / medians[cases[0]]}
         past |= report_rounds("step: growth of ours", [growth], [Bar("150 / 20 steps", MOST_GROWTH)])
     return past
 
 
-def measure_case(case: Case, harnesses: list[str]) -> dict[str, float]:
+def measure_case(case: Case) -> dict[str, float]:
     """Return the figures of one round: CPU milliseconds a step of each harness, and ratios."""
-    figures: dict[str, float] = {}
-    others: dict[str, float] = {}
-    for harness in harnesses:
-        cost = run_harness(harness, case)
-        figures[harness] = cost["cpu_ms"]
-        others |= {f"{harness}: {name}": cost[name] for name in ("children_ms", "wall_s", "rss_mb")}
-    figures["ours / mini"] = figures["ours"] / figures["mini"]
-    figures["parts / mini"] = figures["parts"] / figures["mini"]
-    figures["bound / mini"] = figures["bound"] / figures["mini"]
+    figures = measure_harnesses(case, RIVALS)
+    for name in ("ours", "parts", "bound"):
+        figures[f"{name} / mini"] = figures[name] / figures["mini"]
     if case.agents > 1:
         alone = run_harness("ours", Case(1, case.steps, case.output_bytes))
-        figures["ours: MB an agent"] = (others["ours: rss_mb"] - alone["rss_mb"]) / (case.agents - 1)
-    return {**figures, **others}
+        figures["ours: MB an agent"] = (figures["ours: rss_mb"] - alone["rss_mb"]) / (case.agents - 1)
+    return figures
+
+
+def measure_harnesses(case: Case, harnesses: Sequence[str]) -> dict[str, float]:
+    """Return CPU milliseconds a step of each harness, then what else was measured of each."""
+    costs = {harness: run_harness(harness, case) for harness in harnesses}
+    figures = {harness: cost["cpu_ms"] for harness, cost in costs.items()}
+    for harness, cost in costs.items():
+        figures |= {f"{harness}: {name}": cost[name] for name in ("children_ms", "wall_s", "rss_mb")}
+    return figures
 
 
 def run_harness(name: str, case: Case) -> dict[str, float]:
