@@ -4,6 +4,7 @@ Real git, real sandbox, real pytest on a project of 60 modules, each with a file
 changes a module and adds tests of that. A bad one breaks what only a test sees that no import leads to.
 """
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -55,7 +56,8 @@ async def _run_goal(scratch: Path, tasks: int, workers: int) -> RunExit:
     project = repository(scratch / "repository", _list_files())
     model = {"model": write_script(scratch / "script.json", _write_script(tasks))}
     settings = {
-        "gate": {"command": "python -m pytest -q -p no:cacheprovider", "mutants": 0, "repeats": False},
+        "gate": {"command": f"{sys.executable} -m pytest -q -p no:cacheprovider", "mutants": 0, "repeats": False},
+        "hands": {"read_only": [sys.prefix]},
         "roles": {"planner": model, "worker": model, "judge": model},
         "state": {"dir": str(scratch / "state")},
         "run": {"max_workers": workers},
