@@ -5,8 +5,9 @@
 
 A step is one reply of the model and the command that it calls. In one process of a harness a run with a single step and
 one with all are measured, after another one: the difference is what further steps cost, without imports, planning,
-gate and judging. Children are shown apart. Ours is a whole run: sandbox, journal with fsync, snapshots. The others run
-their commands in the open. The peers' environment is made by `make bench-peers`.
+gate and judging. These differ from run to run, so short cases take the median of some pairs. Children are shown apart.
+Ours is a whole run: sandbox, journal with fsync, snapshots. The others run their commands in the open. The peers'
+environment is made by `make bench-peers`.
 """
 
 import os
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -32,11 +33,15 @@ MOST_OF_PEER, MOST_OF_PEER_LONG, MOST_GROWTH, MOST_MB = 0.6, 0.35, 1.5, 1.0
 
 @dataclass(frozen=True)
 class Case:
-    """So many agents at once, each with so many steps, whose commands print so many bytes."""
+    """So many agents at once, each with so many steps, whose commands print so many bytes.
+
+    `pairs` says how often a process measures a run with one step and one with all.
+    """
 
     agents: int
     steps: int
     output_bytes: int = 0
+    pairs: int = 1
 
     @property
     def name(self) -> str:
@@ -51,7 +56,7 @@ def main() -> int:
         sys.exit(f"{PEERS} is missing: run `make bench-peers`, or name another environment by BENCH_PEERS")
     require_quiet_machine()
     is_full = bool(os.environ.get("FULL"))
-    cases = [Case(1, 20), Case(64, 20)]
+    cases = [Case(1, 20, pairs=3), Case(64, 20, pairs=2)]
     if is_full:
         cases.insert(1, Case(1, 150, 4_096))
     rounds, past, medians = int(os.environ.get("ROUNDS", "2" if is_full else "1")), 0, {}
@@ -63,7 +68,7 @@ def main() -> int:
         past |= report_rounds(f"step: {case.name}, ms of CPU a step", measured, bars)
         medians[case] = statistics.median(one["ours"] for one in measured)
         if is_full:
-            others = run_rounds(1, partial(measure_harnesses, case, OTHERS))
+            others = run_rounds(1, partial(measure_harnesses, replace(case, pairs=1), OTHERS))
             report_rounds(f"step: {case.name}, ms of CPU a step of others", others, [])
     if is_full:
         growth = {"150 / 20 steps": medians[cases[1]] / medians[cases[0]]}
@@ -77,7 +82,7 @@ def measure_case(case: Case) -> dict[str, float]:
     for name in ("ours", "parts", "bound"):
         figures[f"{name} / mini"] = figures[name] / figures["mini"]
     if case.agents > 1:
-        alone = run_harness("ours", Case(1, case.steps, case.output_bytes))
+        alone = run_harness("ours", replace(case, agents=1))
         figures["ours: MB an agent"] = (figures["ours: rss_mb"] - alone["rss_mb"]) / (case.agents - 1)
     return figures
 
@@ -103,7 +108,8 @@ def run_harness(name: str, case: Case) -> dict[str, float]:
             "pydantic-ai": [str(PEERS), str(HERE / "rivals" / "pydantic_ai_agents.py")],
             "langgraph": [str(PEERS), str(HERE / "rivals" / "langgraph_agents.py")],
         }[name]
-        return run_printing([*words, url, str(case.agents), str(case.steps)], cwd=ROOT)
+        sizes = map(str, (case.agents, case.steps, case.pairs))
+        return run_printing([*words, url, *sizes], cwd=ROOT)
 
 
 @contextmanager

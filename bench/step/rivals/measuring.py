@@ -2,30 +2,34 @@
 
 import json
 import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
 
-WARM_RUNS = 2
-"""The first run imports and connects, the second is what a run costs besides its further steps."""
-
 
 def measure_steps(run: Callable[[str, int], None]) -> None:
-    """Run twice with one step and once with all, and print what each further step cost.
+    """Run with one step and with all in turns, and print what each further step cost: the median of the pairs.
 
-    The command line holds the server's URL, the number of agents and that of their steps. `run` gets a base URL for
-    the model and the number of agents.
+    A run before them imports and connects. The command line holds the server's URL, the number of agents, that of their
+    steps and that of pairs. `run` gets a base URL for the model and the number of agents.
     """
-    url, agents, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    for number in range(WARM_RUNS):
-        short = _measure_run(run, f"{url}/1/{number}", agents)
-    long = _measure_run(run, f"{url}/{steps}/{WARM_RUNS}", agents)
+    url, (agents, steps, pairs) = sys.argv[1], map(int, sys.argv[2:])
     further = agents * (steps - 1) / 1_000
+    _measure_run(run, f"{url}/1/warm", agents)
+    own, children, seconds, rss_kb = [], [], [], 0
+    for number in range(pairs):
+        short = _measure_run(run, f"{url}/1/short{number}", agents)
+        long = _measure_run(run, f"{url}/{steps}/long{number}", agents)
+        own.append((long[0] - short[0]) / further)
+        children.append((long[1] - short[1]) / further)
+        seconds.append(long[2])
+        rss_kb = rss_kb or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     figures = {
-        "cpu_ms": (long[0] - short[0]) / further,
-        "children_ms": (long[1] - short[1]) / further,
-        "wall_s": long[2],
-        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "cpu_ms": statistics.median(own),
+        "children_ms": statistics.median(children),
+        "wall_s": statistics.median(seconds),
+        "rss_mb": rss_kb / 1024,
     }
     print(json.dumps(figures), flush=True)
 
