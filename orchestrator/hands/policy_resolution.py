@@ -95,6 +95,11 @@ def _describe_unbound(tools: resolution.ToolChain) -> Iterator[str]:
             "keeps them; an environment in the checkout does not decide what of this machine commands see. If it is "
             f"yours: --read-only {prefix}"
         )
+    for prefix, environment in tools.closed.items():
+        yield (
+            f"{environment} needs the Python in {prefix}, which this user may not read: make the environment anew with "
+            "a Python that this user may run, or let this user read that one"
+        )
 
 
 async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy) -> tuple[str, ...]:

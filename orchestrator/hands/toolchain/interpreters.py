@@ -41,7 +41,8 @@ def find_base_installations(directory: Path) -> tuple[Path, ...]:
         for prefix in _iterate_needed(pending.pop()):
             if prefix not in found and prefix != directory:
                 found[prefix] = None
-                pending.append(prefix)
+                if not is_closed(prefix):
+                    pending.append(prefix)
     return tuple(found)
 
 
@@ -72,9 +73,11 @@ def _read_home(config: Path) -> Path | None:
 
 
 def follow_links(link: Path) -> Iterator[Path]:
-    """Yield every file on the way from a symbolic link to what it finally names."""
+    """Yield every file on the way from a symbolic link to what it finally names, as far as this user may look."""
     hop = link
     for _ in range(_MAX_HOPS):
+        if is_closed(hop.parent):
+            return
         if not hop.is_symlink():
             break
         hop = Path(os.path.normpath(hop.parent / hop.readlink()))
@@ -87,6 +90,14 @@ def get_installation(executable: Path) -> Path:
     """Return the directory that an interpreter is installed in, which mostly is that above `bin`."""
     folder = executable.parent
     return folder.parent if folder.name == "bin" else folder
+
+
+def is_closed(directory: Path) -> bool:
+    """Return True if this user may not enter the directory, or may not see whether there is one."""
+    try:
+        return directory.is_dir() and not os.access(directory, os.X_OK)
+    except PermissionError:
+        return True
 
 
 def compute_fingerprint(directories: Iterable[Path]) -> str:

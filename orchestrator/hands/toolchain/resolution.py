@@ -10,7 +10,7 @@ from pathlib import Path
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from orchestrator.hands.sandbox.backend import PACKAGE_STORES, HostPaths, is_system_folder
-from orchestrator.hands.toolchain.interpreters import find_base_installations, is_virtual_environment
+from orchestrator.hands.toolchain.interpreters import find_base_installations, is_closed, is_virtual_environment
 from orchestrator.hands.toolchain.known_pythons import KnownPythons, find_known_pythons, is_complete_python
 
 _SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -22,7 +22,7 @@ class ToolChain:
     """Directories to bind read-only at their own path, places below them to hide, and PATH in order.
 
     `unbound` are installations that environments in the checkout name but the user does not have, each with its
-    environment.
+    environment; `closed` are those that the user may not enter.
     """
 
     read_only: tuple[Path, ...]
@@ -30,6 +30,7 @@ class ToolChain:
     path: tuple[str, ...]
     virtual_env: str | None
     unbound: Mapping[Path, Path] = field(default_factory=dict)
+    closed: Mapping[Path, Path] = field(default_factory=dict)
 
 
 def resolve_tool_chain(
@@ -95,6 +96,7 @@ class _ToolChainBuilder:
     path: dict[str, None] = field(default_factory=dict)
     virtual_env: str | None = None
     unbound: dict[Path, Path] = field(default_factory=dict)
+    closed: dict[Path, Path] = field(default_factory=dict)
     tool_path: dict[str, None] = field(default_factory=dict)
 
     def can_add_environment(self, directory: Path, shared: Iterable[str]) -> bool:
@@ -175,11 +177,13 @@ class _ToolChainBuilder:
         """Bind the installations that an environment needs; `source` is its place on the host, if elsewhere."""
         is_trusted = source is None and self._is_outside_checkout(directory)
         for prefix in find_base_installations(source or directory):
-            if not prefix.is_dir() or self._is_in_checkout(prefix):
+            if self._is_in_checkout(prefix):
                 continue
-            if is_trusted:
+            if is_closed(prefix):
+                self.closed[prefix] = directory
+            elif prefix.is_dir() and is_trusted:
                 self.add_interpreter(prefix)
-            else:
+            elif prefix.is_dir():
                 self._bind_known(prefix, directory)
 
     def _bind_folder(self, directory: Path) -> None:
@@ -196,7 +200,8 @@ class _ToolChainBuilder:
             masked.update(dict.fromkeys(self.host_paths.find_credentials_below(folder)))
         path = tuple(name for name in self.path if name not in _SYSTEM) + _SYSTEM
         path += tuple(name for name in self.tool_path if name not in path)
-        return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
+        unbound, closed = (dict(sorted(one.items())) for one in (self.unbound, self.closed))
+        return ToolChain(outer, tuple(masked), path, self.virtual_env, unbound, closed)
 
 
 def _list_program_folders(directory: Path) -> list[Path]:

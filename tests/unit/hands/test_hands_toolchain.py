@@ -1,6 +1,8 @@
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -17,7 +19,19 @@ LAST = (*({f"{sys.base_prefix}/bin"} - set(SYSTEM)), *SYSTEM)
 
 @pytest.fixture
 def around(tmp_path: Path) -> HostPaths:
-    made = HostPaths(tmp_path / "home" / "src" / "repo", tmp_path / "home", tmp_path / "home" / ".state")
+    return create_places(tmp_path)
+
+
+@pytest.fixture
+def open_around() -> Iterator[HostPaths]:
+    """Places that every user may enter; pytest's own are closed."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield create_places(Path(folder))
+
+
+def create_places(place: Path) -> HostPaths:
+    made = HostPaths(place / "home" / "src" / "repo", place / "home", place / "home" / ".state")
     for folder in (made.repository, made.state):
         folder.mkdir(parents=True)
     return made
@@ -190,6 +204,20 @@ def test_a_directory_of_path_that_we_may_not_read_is_passed_over(around: HostPat
     finally:
         os.setresuid(0, 0, 0)
     assert tools.path == LAST
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@pytest.mark.parametrize("closed", ["", "python"])
+def test_an_interpreter_that_we_may_not_read_is_told_and_not_bound(open_around: HostPaths, closed: str) -> None:
+    base = installation(open_around.home / "private" / "python")
+    environment(open_around.repository / ".venv", base / "bin" / "python3")
+    (open_around.home / "private" / closed).chmod(0o700)
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        tools = chain(open_around, shared=(".venv",))
+    finally:
+        os.setresuid(0, 0, 0)
+    assert (tools.read_only, dict(tools.closed)) == (own(), {base: open_around.repository / ".venv"})
 
 
 def test_an_interpreter_that_only_the_environment_names_is_told_and_bound_once_it_is_given(
