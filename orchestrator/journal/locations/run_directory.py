@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import os
-import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -128,7 +127,7 @@ class StateDirectory:
         return [cls(path.parent) for path in sorted(base.glob("*/runs"))]
 
     def build_run_directory(self, now: datetime) -> RunDirectory:
-        """Return a directory for a new run; its id sorts by time, also after a run that began in the same second."""
+        """Return a directory for a new run; its id sorts by time, also within a second, and among all repositories."""
         second, first_free = f"{now:%Y%m%d-%H%M%S}-", 0
         for run in self.list_runs():
             suffix = run.run.removeprefix(second)
@@ -136,8 +135,8 @@ class StateDirectory:
                 first_free = int(suffix, 16) + 1
         if first_free >= _RUN_SUFFIXES:
             return self.build_run_directory(now + timedelta(seconds=1))
-        drawn = first_free + secrets.randbelow(_RUN_SUFFIXES - first_free)
-        return self.get_run(RunId(f"{second}{drawn:04x}"))
+        suffix_number = max(first_free, now.microsecond * _RUN_SUFFIXES // 1_000_000)
+        return self.get_run(RunId(f"{second}{suffix_number:04x}"))
 
     def get_run(self, run: RunId) -> RunDirectory:
         """Return the directory of a run, whether or not it exists."""

@@ -113,3 +113,12 @@ async def test_of_two_that_name_a_run_at_once_the_second_sees_the_first(state: S
         tasks.start_soon(name_run, "20261122-090910-2222")
     assert len(refused) == 1
     assert state.find_run("nightly")
+
+
+def test_runs_of_two_repositories_within_a_second_sort_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    now = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    begun = []
+    for hundredth in range(100):
+        state = StateDirectory(tmp_path / f"repository{hundredth % 7}")
+        begun.append(state.build_run_directory(now.replace(microsecond=hundredth * 10_000)).run)
+    assert begun == sorted(set(begun))
