@@ -61,7 +61,7 @@ async def resolve_policy(
     notices: tuple[str, ...] = ()
     if not grant.without_sandbox:
         visible = {name: str(base) for name, base in shared.items()}
-        notices = tuple(_describe_unbound(tools))
+        notices = tuple(_describe_missing_pythons(tools))
     policy = SandboxPolicy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
@@ -88,7 +88,7 @@ def _select_copied(names: Sequence[str], writable: Sequence[str]) -> tuple[str, 
     return tuple(copied)
 
 
-def _describe_unbound(tools: resolution.ToolChain) -> Iterator[str]:
+def _describe_missing_pythons(tools: resolution.ToolChain) -> Iterator[str]:
     for prefix, environment in tools.unbound.items():
         yield (
             f"{environment} needs the Python in {prefix}, which is neither on your PATH nor where a version manager "

@@ -10,7 +10,7 @@ from orchestrator.report.read_model import ReadModel
 
 
 class TestRunner(StrEnum):
-    """What runs the tests: pytest, another program in Python, or a program of Node."""
+    """The program that runs the tests: pytest, another one in Python, or one of Node."""
 
     __test__ = False  # pytest would take it for a test class
 
