@@ -55,10 +55,18 @@ async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a
     assert partners == dict.fromkeys(GUILTY, ()) | {LEFT: (RIGHT,), RIGHT: (LEFT,)}
 
 
+async def test_a_file_that_passes_now_and_then_does_not_land_and_no_other_file_is_blamed_for_it(tmp_path: Path) -> None:
+    """No number of runs is promised here: each time that it passes sends the search another way."""
+    root = package(tmp_path / "repo", flakiness=0.95)
+    ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), RECIPE)
+    files = ended.state.migration.files
+    assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY
+
+
 async def test_a_pair_whose_halves_are_in_different_waves_is_named_as_a_pair(tmp_path: Path) -> None:
     first = {"files": 2, "pick": "list", "paths": [LEFT, "pkg/m001.py"], "first": 18}
     recipe = Recipe.model_validate(RECIPE.model_dump(by_alias=True, exclude_unset=True) | {"sample": first})
-    root = package(tmp_path / "repo", flakiness=1)
+    root = package(tmp_path / "repo")
     ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe)
     files = ended.state.migration.files
     assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY - {LEFT}

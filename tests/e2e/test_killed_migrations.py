@@ -87,7 +87,7 @@ def _check(place: Path, modules: int, kills: int) -> None:
 
 def _start(place: Path, modules: int, pipe: Pipe) -> Start:
     place.mkdir()
-    package(place / "repo", modules, flakiness=1.0)
+    package(place / "repo", modules)
     (place / "recipe.toml").write_text(RECIPE.format(pipe=pipe.path))
     where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
     words = ("migrate", "run", str(place / "recipe.toml"), "--set", f"hands.slots={SLOTS}")
