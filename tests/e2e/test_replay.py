@@ -25,7 +25,13 @@ MOMENTS = (
     "landing.before-done:1",
     *(
         pytest.param(moment, marks=pytest.mark.extended)
-        for moment in ("tool.before-done:3", "model.after-intent:4", "candidate.before-done:2", "check.before-done:4")
+        for moment in (
+            "check.before-done:1",
+            "tool.before-done:3",
+            "model.after-intent:4",
+            "candidate.before-done:2",
+            "check.before-done:4",
+        )
     ),
 )
 

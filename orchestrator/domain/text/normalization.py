@@ -17,7 +17,7 @@ _NAME = r"[^\s/'\"`:,;()\[\]{}<>]"
 
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     # the mark of a fence holds a hash of what it encloses, which is compared itself
-    (compile_lazily(r"(</?[a-z]+)-[0-9a-f]{16}>"), r"\1-#>"),
+    (compile_lazily(r"(</?[a-z-]+)-[0-9a-f]{16}>"), r"\1-#>"),
     # how often a check was begun before: more often in a run that was killed
     (compile_lazily(r"(\bcheck/[^\s~]{1,400}~)\d+"), r"\1#"),
     (

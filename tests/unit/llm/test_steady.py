@@ -37,9 +37,10 @@ def test_what_changes_by_itself_does_not_count(one: str, other: str) -> None:
     assert normalize_text(one) == normalize_text(other)
 
 
-def test_the_mark_of_a_fence_does_not_count_but_what_it_encloses_does() -> None:
-    assert normalize_text(fence_text("diff", "in 0.1s")) == normalize_text(fence_text("diff", "in 0.2s"))
-    assert normalize_text(fence_text("diff", "+a")) != normalize_text(fence_text("diff", "+b"))
+@pytest.mark.parametrize("label", ["diff", "evidence-names"])
+def test_the_mark_of_a_fence_does_not_count_but_what_it_encloses_does(label: str) -> None:
+    assert normalize_text(fence_text(label, "in 0.1s")) == normalize_text(fence_text(label, "in 0.2s"))
+    assert normalize_text(fence_text(label, "+a")) != normalize_text(fence_text(label, "+b"))
 
 
 @pytest.mark.parametrize(
